@@ -8,32 +8,10 @@ from typing import Any
 import numpy as np
 
 from costfigures.batches import bars, seats
-from costfigures.canvas import COLOURS, INK, Figure, canvas, name_ends, name_line
-from costlib.serving import (
-    POLICIES,
-    Call,
-    PolicyStep,
-    Server,
-    ServingRun,
-    Session,
-    least_offloaded,
-    offloaded_step,
-    reuse,
-    session_cost,
-    transfer,
-)
-
-__all__ = ["evictions", "offloading", "phases", "prefix", "session", "tiers", "waves"]
-
-#: Narrow enough that no text is scaled below 10 px on a page 375 px wide.
-WIDTH = 5.2
-
-_SMALL = 10.5
-_DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (4, 1, 1, 1, 1, 1)))
-
-
-def _look(number: int) -> dict[str, Any]:
-    return {"color": COLOURS[number], "linestyle": _DASHES[number % len(_DASHES)]}
+from costfigures.canvas import COLOURS, INK, Figure, canvas
+from costfigures.chart import bar_chart, line_chart, line_ends, mark, note, points
+from costlib import serving
+from costlib.serving import Call, PolicyStep, Server, ServingRun, Session
 
 
 def prefix(of: Session) -> Figure:
@@ -46,60 +24,50 @@ def prefix(of: Session) -> Figure:
         f"{int(new[-1]):,} of them were computed before; each answer adds {of.answer:,}."
     )
     calls = np.arange(1, of.calls + 1)
-    parts = (("computed by earlier calls", prompts - new), ("new", new))
-    with canvas(title, alt, width=WIDTH, height=3.4) as drawing:
+    parts = {"computed by earlier calls": prompts - new, "new": new}
+    with canvas(title, alt, height=3.4) as drawing:
         axes, left = drawing.axes, np.zeros(of.calls)
-        for number, (name, width) in enumerate((*parts, ("answer", np.full(of.calls, of.answer)))):
-            look = {"color": COLOURS[number] + ("77" if number == 0 else ""), "linewidth": 0}
-            axes.barh(calls, width / 1000, 0.8, left / 1000, label=name, **look)
+        every = {**parts, "answer": np.full(of.calls, of.answer)}
+        for (name, width), shade in zip(every.items(), ("77", "", ""), strict=True):
+            style = {"color": COLOURS[len(axes.containers)] + shade, "linewidth": 0}
+            axes.barh(calls, width / 1000, 0.8, left / 1000, label=name, **style)
             left = left + width
         axes.set(xlabel="thousand tokens", ylabel="call", ylim=(of.calls + 1, 0))
         axes.set_yticks([1, *range(10, of.calls + 1, 10)])
         axes.grid(visible=False, axis="y")
-        axes.legend(fontsize=_SMALL, loc="upper right")
+        axes.legend(loc="upper right")
     return drawing.result
 
 
 def session(server: Server, of: Session, batch: int) -> Figure:
     """Seconds of a server against the calls so far: prefill with and without a cache, decode."""
-    costs = [session_cost(server, of, cached=cached, batch=batch) for cached in (False, True)]
-    lines = {
+    costs = [
+        serving.session_cost(server, of, cached=cached, batch=batch) for cached in (False, True)
+    ]
+    calls = np.arange(1, of.calls + 1)
+    found = {
         "prefill, no cache": np.cumsum(costs[0].prefill),
         f"decode, batch {batch}": np.cumsum(costs[1].decode),
         "prefill, prefix cache": np.cumsum(costs[1].prefill),
     }
-    calls = np.arange(1, of.calls + 1)
-    told = "; ".join(f"{name} {line[-1]:.3g} s" for name, line in lines.items())
     title = "Without a prefix cache the cost of a session grows with the square of its calls"
-    alt = f"Seconds of the server, summed over calls. After {of.calls} calls: {told}."
-    with canvas(title, alt, width=WIDTH, height=3.2) as drawing:
-        axes = drawing.axes
-        for number, (name, line) in enumerate(lines.items()):
-            axes.semilogy(calls, line, **_look(number))
-            side, place = ("top", 0.7) if number == 1 else ("bottom", 1.15)
-            name_line(axes, (calls[-1], place * line[-1]), name, number, ha="right", va=side)
-        axes.set(xlabel="calls", ylabel="seconds of the server")
-        axes.set_ylim(None, 3 * max(line[-1] for line in lines.values()))
+    what = "Seconds of the server, summed over calls"
+    with line_chart(title, what, calls, found, "y", height=3.2) as drawing:
+        drawing.axes.set(xlabel="calls", ylabel="seconds of the server")
     return drawing.result
 
 
 def tiers(server: Server, links: Mapping[str, float], most: int = 2**17) -> Figure:
     """Seconds until a prefix is in HBM against its length: computed again, or over a link."""
     lengths = np.unique(np.rint(np.geomspace(256, most, 60)))
-    lines = {"recompute": np.array([float(server.prefill(int(n))) for n in lengths])}
-    lines |= {
-        name: np.array([float(transfer(server, int(n), rate * server.per_copy)) for n in lengths])
+    found = {"recompute": np.array([1e3 * server.prefill(int(n)) for n in lengths])}
+    found |= {
+        name: np.array([1e3 * serving.transfer(server, n, rate * server.per_copy) for n in lengths])
         for name, rate in links.items()
     }
-    told = "; ".join(f"{name} {1000 * line[-1]:,.0f} ms" for name, line in lines.items())
     title = "The time of a reload grows with the prefix, and that of a prefill grows faster"
-    alt = f"Milliseconds against the tokens of a prefix, log-log. At {most:,} tokens: {told}."
-    with canvas(title, alt, width=WIDTH, height=3.6) as drawing:
-        axes = drawing.axes
-        for number, line in enumerate(lines.values()):
-            axes.loglog(lengths, 1000 * line, **_look(number))
-        axes.set(xlabel="tokens of the prefix", ylabel="milliseconds")
-        name_ends(axes, [(1000 * line[-1], name) for name, line in lines.items()])
+    with line_chart(title, "Milliseconds by tokens of a prefix", lengths, found) as drawing:
+        drawing.axes.set(xlabel="tokens of the prefix", ylabel="milliseconds")
     return drawing.result
 
 
@@ -108,29 +76,24 @@ def evictions(
 ) -> Figure:
     """The hit rate of a prefix cache against its capacity, by eviction policy."""
     names = {"future": "knows the future", "lru": "LRU", "random": "random", "longest": "longest"}
-    lines = {
-        name: [reuse(calls, c, policy=p, shared=shared, warm=warm).hit_rate for c in capacities]
+    found = {
+        name: [
+            100 * serving.reuse(calls, room, policy=p, shared=shared, warm=warm).hit_rate
+            for room in capacities
+        ]
         for p, name in names.items()
-        if p in POLICIES
+        if p in serving.POLICIES
     }
-    told = "; ".join(f"{name} {line[0]:.0%} to {line[-1]:.0%}" for name, line in lines.items())
     title = "Where not all prefixes fit, the policy decides how many tokens are found"
-    alt = (
-        f"Share of prompt tokens that are found against capacity in thousand tokens, from "
-        f"{capacities[0] / 1000:,.0f} to {capacities[-1] / 1000:,.0f}: {told}."
-    )
+    what = "Per cent of the prompt tokens that are found, by capacity in thousand tokens"
     at = np.array(capacities) / 1000
-    with canvas(title, alt, width=WIDTH, height=3.4) as drawing:
+    with line_chart(title, what, at, found, "", height=3.4, at="") as drawing:
         axes = drawing.axes
-        for number, line in enumerate(lines.values()):
-            axes.plot(at, 100 * np.array(line), **_look(number))
-        axes.axvline(marked / 1000, color=INK, linewidth=1, linestyle=":")
-        beside = {"xytext": (4, 0), "textcoords": "offset points", "fontsize": _SMALL}
-        axes.annotate("HBM of one device", (marked / 1000, 3), **beside)
+        mark(axes, "HBM of one device", x=marked / 1000)
         axes.set(xlabel="capacity, thousand tokens", ylabel="hit rate, %", ylim=(0, 100))
         # Lines that end together are named in the order in which they came there.
-        ends = ((100 * line[-1] - 0.1 * n, name) for n, (name, line) in enumerate(lines.items()))
-        name_ends(axes, list(ends))
+        ends = enumerate(found.items())
+        line_ends(axes, [(at[-1], line[-1] - 0.1 * n, name) for n, (name, line) in ends])
     return drawing.result
 
 
@@ -141,31 +104,24 @@ def offloading(
 
     Each server comes with which of its weights that share is of: see `costlib.serving`.
     """
-    lines: dict[str, tuple[Any, Any]] = {}
+    found: dict[str, tuple[Any, Any]] = {}
     for name, (one, what) in servers.items():
-        least = min(1.0, least_offloaded(one, context, what=what))
+        least = min(1.0, serving.least_offloaded(one, context, what=what))
         for how, rate in links.items():
             shares = np.linspace(least, 1, 41)
-            spent = [offloaded_step(one, 1, context, link=rate, share=s, what=what) for s in shares]
-            lines[f"{name}, {how}"] = 100 * shares, 1 / np.array(spent)
-    told = "; ".join(
-        f"{name} {rate[0]:.2g} at {at[0]:.0f} % and {rate[-1]:.2g} at 100 %"
-        for name, (at, rate) in lines.items()
-    )
+            spent = [
+                serving.offloaded_step(one, 1, context, link=rate, share=s, what=what)
+                for s in shares
+            ]
+            found[f"{name}, {how}"] = 100 * shares, 1 / np.array(spent)
     title = "The link decides the speed as soon as some weights are in host memory"
-    alt = (
-        f"Tokens per second against the share of weights in host memory, from the least with which "
-        f"the rest fits on the device: {told}."
+    what = (
+        "Tokens per second by per cent of the weights in host memory, from the least with which "
+        "the rest fits on the device"
     )
-    with canvas(title, alt, width=WIDTH, height=3.6) as drawing:
-        axes = drawing.axes
-        for number, (name, (at, rate)) in enumerate(lines.items()):
-            axes.semilogy(at, rate, label=name, **_look(number))
-            axes.plot(at[:1], rate[:1], "o", color=COLOURS[number])
-        axes.set(xlabel="% of these weights in host memory", ylabel="tokens/s for one user")
-        top = 6 * max(rate[0] for _, rate in lines.values())  # room for the legend
-        axes.set(xlim=(0, 102), ylim=(None, top))
-        axes.legend(fontsize=_SMALL)
+    with line_chart(title, what, None, found, "y") as drawing:
+        points(drawing.axes, [(at[0], rate[0]) for at, rate in found.values()], "o" * len(found))
+        drawing.axes.set(xlabel="% of these weights in host memory", ylabel="tokens/s for one user")
     return drawing.result
 
 
@@ -183,13 +139,13 @@ def waves(run: ServingRun) -> Figure:
         f"{ends[int(0.9 * len(ends))]:.0f} s and the last after {last:.0f} s."
     )
     place = np.array(seats(run.started, run.finish))
-    with canvas(title, alt, width=WIDTH, height=3.4) as drawing:
+    with canvas(title, alt, height=3.4) as drawing:
         axes = drawing.axes
         shown = np.maximum(run.first, run.finish - 0.005 * last)  # a gap shows the next answer
         bars(axes, run.first, shown, place, COLOURS[0] + "77")
         axes.step(seconds, writing, where="post", color=COLOURS[1], linewidth=1.8)
         axes.axvline(half, color=INK, linestyle=":", linewidth=1.4)
-        axes.text(half, 1.04 * place.max(), " half are complete", fontsize=_SMALL, va="bottom")
+        note(axes, (half, 1.06 * place.max()), "half are complete", va="bottom")
         axes.set(xlim=(0, last), ylim=(0, 1.18 * place.max()), xlabel="seconds")
         axes.set_ylabel("slot, and batch size")
         axes.grid(visible=False)
@@ -202,36 +158,15 @@ def phases(steps: Mapping[str, PolicyStep]) -> Figure:
     table = np.array([[getattr(step, name) for name in names] for step in steps.values()])
     totals = table.sum(axis=1)
     ahead = np.array([step.asynchronous for step in steps.values()]) / totals
-    told = "; ".join(
-        f"{label}: {step.seconds:.0f} s, "
-        + ", ".join(f"{n} {part / step.seconds:.0%}" for n, part in zip(names, row, strict=True))
-        + f", asynchronously {step.asynchronous:.0f} s"
-        for (label, step), row in zip(steps.items(), table, strict=True)
-    )
+    told = ", ".join(f"{step.asynchronous:.0f} s" for step in steps.values())
     title = "The rollout is the longest phase of a step"
-    alt = (
-        f"Bars with the shares of a step's phases; a mark is the end of asynchronous steps. {told}."
-    )
-    with canvas(title, alt, width=WIDTH, height=1.1 + 0.5 * len(steps)) as drawing:
-        axes, left, heights = drawing.axes, np.zeros(len(steps)), np.arange(len(steps))[::-1]
-        for number, name in enumerate(names):
-            share = 100 * table[:, number] / totals
-            look = {"color": COLOURS[number] + "77", "edgecolor": COLOURS[number]}
-            hatch = ("", "//", "..", "xx")[number]
-            axes.barh(heights, share, 0.62, left, label=name, hatch=hatch, **look)
-            left = left + share
-        axes.plot(
-            100 * ahead,
-            heights,
-            "|",
-            color=INK,
-            markersize=20,
-            markeredgewidth=2.5,
-            label="asynchronous",
-        )
-        labels = [f"{label}\n{step.seconds:,.0f} s" for label, step in steps.items()]
-        axes.set_yticks(heights, labels)
-        axes.set(xlabel="% of a step whose phases follow one another", xlim=(0, 100))
-        axes.grid(visible=False, axis="y")
-        drawing.figure.legend(loc="outside upper left", ncols=3, fontsize=_SMALL)
+    what = f"Bars of a step's phases in per cent; marks where asynchronous steps end, after {told}"
+    labels = [f"{label}\n{step.seconds:,.0f} s" for label, step in steps.items()]
+    parts = dict(zip(names, 100 * table.T / totals, strict=True))
+    look: dict[str, Any] = {"height": 1.1 + 0.5 * len(steps), "sums": ""}
+    with bar_chart(title, what, labels, parts, ".0f", **look) as drawing:
+        style: dict[str, Any] = {"markersize": 20, "markeredgewidth": 2.5, "color": INK}
+        drawing.axes.plot(100 * ahead, range(len(steps)), "|", **style)
+        note(drawing.axes, (100 * ahead[0], 0), "asynchronous", (0, 13))
+        drawing.axes.set(xlabel="% of a step whose phases follow one another", xlim=(0, 100))
     return drawing.result

@@ -9,25 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costfigures.canvas import ARRAYS, COLOURS, INK, Figure, canvas
-from costfigures.sketch import SMALL, TINT, Sketch, sketch
+from costfigures.canvas import ARRAYS, COLOURS, Figure, canvas
+from costfigures.chart import grouped, line_chart, lines, mark, note
+from costfigures.sketch import SMALL, TINT, Point, Sketch, sketch
 from costlib.layers.attention import MLA, attention, latent_attention, pairs
 from costlib.units.ledger import Ledger
 
 if TYPE_CHECKING:
     from costlib.model.transformer import Transformer
 
-__all__ = [
-    "kv_kept",
-    "latent_forms",
-    "layer_shares",
-    "mask_shapes",
-    "one_query",
-    "running_maximum",
-    "score_intensity",
-]
-
-DASHES = ("-", "--", "-.", ":")
 ATTENTION_OPS = ("scores", "softmax", "values")
 
 
@@ -43,22 +33,33 @@ def one_query(keys: int = 6, head_dim: int = 4) -> Figure:
     )
     weights = np.exp(-np.abs(np.arange(keys) - keys * 0.6))
     strength = 0.12 + 0.88 * weights / weights.max()
-    with canvas(title, alt, width=5.4, height=3.5) as drawing:
-        axes, w = drawing.axes, head_dim
-        at = {"scores": w + 1.5, "weights": w + 4.3, "values": w + 7.1}
-        _cells(axes, (0, 2.1), 1, w, "query q", ARRAYS["Q"])
-        _cells(axes, (0, 0), keys, w, "keys K", ARRAYS["K"])
-        _cells(axes, (at["scores"], 0), keys, 1, "scores", ARRAYS["S"])
-        _cells(axes, (at["weights"], 0), keys, 1, "weights", ARRAYS["P"], strength)
-        _cells(axes, (at["values"], 0), keys, w, "values V", ARRAYS["V"])
-        _cells(axes, (at["values"], -keys - 1.3), 1, w, "", ARRAYS["O"])
-        axes.text(at["values"] - 0.3, -keys - 1.8, "output o", ha="right", va="center", fontsize=11)
-        for left in (w + 0.3, w + 2.9, w + 5.7):
-            _arrow(axes, (left, -keys / 2), (left + 1, -keys / 2))
-        axes.text(w + 3.3, -keys - 0.6, "softmax", ha="center", fontsize=11)
-        axes.set(aspect="equal", xlim=(-0.2, 2 * w + 7.4), ylim=(-keys - 2.6, 3.1))
-        axes.axis("off")
+    side, down = 22.0, 22.0 * keys
+    with sketch(title, alt, height=down + 128) as drawing:
+        for name, left, top, rows, columns in (
+            ("query q", 4, 18, 1, head_dim),
+            ("keys K", 4, 62, keys, head_dim),
+            ("scores", 132, 62, keys, 1),
+            ("weights", 200, 62, keys, 1),
+            ("values V", 264, 62, keys, head_dim),
+            ("output o", 264, down + 80, 1, head_dim),
+        ):
+            colour = ARRAYS[_NAMED.get(name, name[-1].upper())]
+            shades = strength if name == "weights" else [0.55] * rows
+            for row, shade in enumerate(shades):
+                fill = f"{colour}{round(255 * shade):02x}"
+                drawing.fill((left, top), [(row, place) for place in range(columns)], side, fill)
+            drawing.cells((left, top), rows, columns, side)
+            if name[-1] != "o":
+                drawing.text((left + columns * side / 2, top - 9), name, align="middle")
+        drawing.text((258, down + 91), "output o", align="right")
+        for left in (100, 162, 230):
+            drawing.arrow((left, 62 + down / 2), (left + 26, 62 + down / 2))
+        drawing.text((175, 76 + down), "softmax", align="middle")
     return drawing.result
+
+
+#: The letters of arrays whose names do not end with them.
+_NAMED = {"scores": "S", "weights": "P"}
 
 
 def layer_shares(ledger: Ledger, name: str) -> Figure:
@@ -74,51 +75,33 @@ def layer_shares(ledger: Ledger, name: str) -> Figure:
         f"{op.name} {f:.1%} of the FLOPs and {b:.1%} of the bytes"
         for op, f, b in zip(ledger, flops, moved, strict=True)
     )
-    with canvas(title, f"Pairs of bars for {name}: {told}.", width=5.6, height=3.9) as drawing:
-        axes, rows = drawing.axes, np.arange(len(ledger))
-        for shares, shift, colour, hatch, label in (
-            (flops, -0.19, COLOURS[0], "", "FLOPs"),
-            (moved, 0.19, COLOURS[1], "///", "bytes"),
-        ):
-            style = {"color": colour} if not hatch else {"facecolor": "none", "edgecolor": colour}
-            axes.barh(rows + shift, shares, 0.34, hatch=hatch, label=label, **style)
-            for row, share in zip(rows, shares, strict=True):
-                axes.text(share + 0.01, row + shift, f"{share:.1%}", va="center", fontsize=11)
-        axes.set_yticks(rows, ledger.names)
-        axes.set(xlim=(0, max(*flops, *moved) * 1.2), ylim=(len(ledger) - 0.5, -0.5))
+    with canvas(title, f"Pairs of bars for {name}: {told}.", height=3.7) as drawing:
+        axes, found = drawing.axes, {"FLOPs": flops, "bytes": moved}
+        for group, places in grouped(axes, ledger.names, found).items():
+            for share, place in zip(found[group], places, strict=True):
+                note(axes, (share, place), f"{share:.1%}", (4, 0))
+        axes.set_xlim(0, max(*flops, *moved) * 1.2)
         axes.set_xticks([])
-        axes.grid(visible=False)
-        axes.legend(loc="lower right", fontsize=11)
     return drawing.result
 
 
 def score_intensity(heads: int, head_dim: int, ridges: Mapping[str, float]) -> Figure:
     """Attention's intensity against the sequence, scores in memory and on chip, beside ridges."""
     seq = np.unique(np.geomspace(16, 65536, 80).astype(int))
-    lines = {
-        scores: attention(1, seq, heads, head_dim, scores=scores).intensity()
-        for scores in ("materialised", "on-chip")
+    found = {
+        name: attention(1, seq, heads, head_dim, scores=scores).intensity()
+        for name, scores in (("scores on chip", "on-chip"), ("scores in memory", "materialised"))
     }
     title = "With its scores in memory, attention levels off"
-    alt = (
-        f"FLOPs per byte against the sequence length on log-log axes, {heads} heads of width "
-        f"{head_dim}, no mask. With materialised scores the line levels off, at "
-        f"{lines['materialised'][-1]:.1f} in the end. On chip it rises in proportion to the "
-        f"length, to {lines['on-chip'][-1]:,.0f} at {seq[-1]:,}. Horizontal lines mark ridges: "
-        + ", ".join(f"{name} at {ridge:,.0f}" for name, ridge in ridges.items())
-        + "."
+    what = (
+        f"FLOPs per byte by sequence length, log-log, {heads} heads of width {head_dim}, no mask. "
+        "Horizontal lines mark ridges: "
     )
-    with canvas(title, alt, width=5.6, height=3.9) as drawing:
-        axes = drawing.axes
-        for line, dash, colour in zip(lines.values(), DASHES, COLOURS[1::-1], strict=False):
-            axes.loglog(seq, line, dash, color=colour)
-        axes.text(3500, 28, "scores in memory", color=COLOURS[1], fontsize=11)
-        axes.text(2200, 6000, "scores on chip", color=COLOURS[0], ha="right", fontsize=11)
+    what += "".join(f"{name} at {ridge:,.0f}. " for name, ridge in ridges.items())
+    with line_chart(title, f"{what}The lines", seq, found) as drawing:
         for name, ridge in ridges.items():
-            axes.axhline(ridge, color=COLOURS[4], linewidth=1.2, linestyle=":")
-            axes.text(70000, ridge * 1.12, f"{name}: {ridge:,.0f}", ha="right", fontsize=11)
-        axes.set(xlabel="sequence length S", ylabel="FLOPs per byte")
-        axes.set(xlim=(14, 80000), ylim=(5, 60000))
+            mark(drawing.axes, f"{name}: {ridge:,.0f}", y=ridge, at=0.98)
+        drawing.axes.set(xlabel="sequence length S", ylabel="FLOPs per byte")
     return drawing.result
 
 
@@ -136,23 +119,15 @@ def running_maximum(scores: Sequence[float]) -> Figure:
         + ", ".join(f"{f:.2f} at score {i + 1}" for f, i in zip(factors, changed, strict=True))
         + "."
     )
-    with canvas(title, alt, width=5.6, height=3.6) as drawing:
+    with canvas(title, alt) as drawing:
         axes, order = drawing.axes, np.arange(1, len(scores) + 1)
         axes.plot(order, scores, "o", color=COLOURS[0], markersize=4.5)
         axes.step(order, tops, where="post", color=COLOURS[1])
         for i, factor in zip(changed, factors, strict=True):
             axes.plot([i + 1], [tops[i]], "s", color=COLOURS[1], markersize=6)
-            axes.annotate(
-                f"× {factor:.2f}",
-                (i + 1, tops[i]),
-                (-2, 7),
-                textcoords="offset points",
-                ha="right",
-                fontsize=11,
-            )
+            note(axes, (i + 1, tops[i]), f"× {factor:.2f}", (-3, 5))
         low, high = float(min(scores)), float(max(scores))
-        axes.set(xlabel="key", ylabel="score")
-        axes.set(ylim=(low - 0.2, high + 0.18 * (high - low)))
+        axes.set(xlabel="key", ylabel="score", ylim=(low - 0.2, high + 0.18 * (high - low)))
     return drawing.result
 
 
@@ -170,20 +145,20 @@ def mask_shapes(seq: int = 6, new: int = 4, context: int = 6, window: int = 3) -
         f"{name.capitalize()}: {rows} queries and {keys} keys, {count} of {rows * keys} filled."
         for (name, rows, keys, _), count in zip(panels, counts, strict=True)
     )
-    with canvas(title, alt, columns=4, width=5.6, height=2.0) as drawing:
-        for axes, panel, count in zip(drawing.axes, panels, counts, strict=True):
-            name, rows, keys, options = panel
+    side = 82 / max(keys for _, _, keys, _ in panels)
+    with sketch(title, alt, height=side * max(seq, new) + 44) as drawing:
+        for place, ((name, rows, keys, options), count) in enumerate(
+            zip(panels, counts, strict=True)
+        ):
+            left, seen = 2 + 91 * place, []
             for row in range(rows):
-                sees_all = not options
-                last = keys if sees_all else keys - rows + row + 1
+                last = keys - rows + row + 1 if options else keys
                 first = max(0, last - window) if "window" in options else 0
-                _block(axes, (first, -row - 1), last - first, COLOURS[0])
-            axes.vlines(range(keys + 1), -rows, 0, color=INK, linewidth=0.6)
-            axes.hlines(range(-rows, 1), 0, keys, color=INK, linewidth=0.6)
-            axes.text(keys / 2, -rows - 0.35, f"{count} pairs", ha="center", va="top", fontsize=11)
-            axes.set(aspect="equal", xlim=(-0.3, keys + 0.3), ylim=(-max(seq, new) - 1.9, 0.2))
-            axes.set_title(name, loc="center", fontsize=11)
-            axes.axis("off")
+                seen += [(row, key) for key in range(first, last)]
+            drawing.grid((left, 22), rows, keys, side, COLOURS[0], seen, line=0.6)
+            middle = left + side * keys / 2
+            drawing.text((middle, 9), name, align="middle")
+            drawing.text((middle, 34 + side * rows), f"{count} pairs", align="middle")
     return drawing.result
 
 
@@ -213,8 +188,8 @@ def kv_kept(models: Mapping[str, Transformer]) -> Figure:
         drawing.text((6, 48), f"{_SHOWN} of the query heads, and the keys and values they read")
         drawing.text((6, 143), "elements cached for a token in a layer, to scale")
         for place, (name, model) in enumerate(models.items()):
-            left, kind = 6 + place * step, _kind(model)
-            drawing.text((left, 10), kind, bold=True, size=12)
+            left = 6 + place * step
+            drawing.text((left, 10), kind(model), bold=True, size=12)
             drawing.text((left, 26), name, size=SMALL)
             _sharing(drawing, (left, 60), model)
             elements = model.kv_elements_per_layer()
@@ -233,14 +208,14 @@ _LATENT = COLOURS[4]  #: what keys and values are made from
 _SHOWN = 8  #: query heads that are drawn of each model
 
 
-def _kind(model: Transformer) -> str:
+def kind(model: Transformer) -> str:
     """Which sort of attention a model has."""
     if model.mla:
         return "MLA"
     return {model.heads: "MHA", 1: "MQA"}.get(model.kv_heads, "GQA")
 
 
-def _sharing(drawing: Sketch, corner: tuple[float, float], model: Transformer) -> None:
+def _sharing(drawing: Sketch, corner: Point, model: Transformer) -> None:
     """Query heads above, what they read below, and lines between them."""
     (left, top), cell, step = corner, 7.0, 9.4
     below = top + 50
@@ -276,25 +251,15 @@ def latent_forms(heads: int, mla: MLA, context: int) -> Figure:
         f"FLOPs of the absorbed one; from {dearer} new tokens on the naive form takes fewer; when "
         f"all keys are new, the absorbed form takes {absorbed[-1] / naive[-1]:.1f} times as many."
     )
-    with canvas(title, alt, width=5.6, height=3.8) as drawing:
-        axes = drawing.axes
-        axes.loglog(new, naive / 1e9, "-", color=COLOURS[1])
-        axes.loglog(new, absorbed / 1e9, "--", color=COLOURS[0])
-        axes.text(
-            1.2, naive[0] / 1e9 * 1.7, "naive: expand every key", color=COLOURS[1], fontsize=11
-        )
-        axes.text(
-            1500,
-            absorbed[-1] / 1e9 * 0.5,
-            "absorbed: move the queries",
-            color=COLOURS[0],
-            ha="right",
-            fontsize=11,
-        )
-        bottom, crossing = absorbed[0] / 1e9 / 1.6, float(np.interp(dearer, new, naive)) / 1e9
-        axes.plot([dearer] * 2, [bottom, crossing], ":", color=COLOURS[4], linewidth=1.5)
-        axes.text(dearer * 1.2, naive[0] / 1e9 * 0.2, f"{dearer} new", fontsize=11)
-        axes.set_ylim(bottom, absorbed[-1] / 1e9 * 1.8)
+    with canvas(title, alt) as drawing:
+        axes, at = drawing.axes, float(np.interp(dearer, new, naive)) / 1e9
+        found = {"naive: expand every key": naive / 1e9, "absorbed: move queries": absorbed / 1e9}
+        lines(axes, new, found, at="")
+        note(axes, (1.2, naive[0] / 1e9), "naive: expand every key", (0.01, 6), color=COLOURS[0])
+        words = "absorbed: move the queries"
+        note(axes, (400, absorbed[-1] / 1e9), words, (-4, -2), color=COLOURS[1], va="center")
+        axes.plot([dearer], [at], "o", color=COLOURS[4])
+        note(axes, (dearer, at), f"{dearer} new", (8, -4))
         axes.set(xlabel=f"new tokens, of {context:,} keys", ylabel="GFLOP in a layer")
     return drawing.result
 
@@ -316,36 +281,3 @@ def _break_even(heads: int, widths: Mapping[str, Any], context: int) -> int:
         return bool(naive < absorbed)
 
     return 1 + bisect_left(range(1, context), True, key=naive_is_cheaper)
-
-
-def _cells(
-    axes: Any,
-    corner: tuple[float, float],
-    rows: int,
-    columns: int,
-    label: str,
-    colour: str,
-    strength: Sequence[float] | Any = None,
-) -> None:
-    from matplotlib.patches import Rectangle
-
-    left, top = corner
-    for row in range(rows):
-        alpha = 0.55 if strength is None else float(strength[row])
-        axes.add_patch(
-            Rectangle((left, top - row - 1), columns, 1, facecolor=colour, alpha=alpha, linewidth=0)
-        )
-    axes.vlines(left + np.arange(columns + 1), top - rows, top, color=INK, linewidth=0.8)
-    axes.hlines(top - np.arange(rows + 1), left, left + columns, color=INK, linewidth=0.8)
-    axes.text(left + columns / 2, top + 0.25, label, ha="center", fontsize=11)
-
-
-def _block(axes: Any, corner: tuple[float, float], columns: int, colour: str) -> None:
-    from matplotlib.patches import Rectangle
-
-    axes.add_patch(Rectangle(corner, columns, 1, facecolor=colour, linewidth=0))
-
-
-def _arrow(axes: Any, start: tuple[float, float], end: tuple[float, float]) -> None:
-    style = {"arrowstyle": "->", "color": INK, "linewidth": 1.2}
-    axes.annotate("", end, start, arrowprops=style)

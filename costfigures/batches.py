@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from costfigures.canvas import COLOURS, INK, Figure, canvas
-from costfigures.sketch import SMALL, TINT, WIDTH, Sketch, sketch
+from costfigures.chart import tiles
+from costfigures.sketch import SMALL, WIDTH, Lanes, Point, sketch
 from costlib.serving import Requests, Server, ServingRun, disaggregate, listed, simulate, transfer
 from costlib.units.numbers import size
-
-__all__ = ["apart", "bars", "filling", "life", "longest_pause", "refilled", "seats", "token_times"]
 
 
 def seats(started: Sequence[float], finish: Sequence[float]) -> list[int]:
@@ -48,7 +47,7 @@ def filling(run: ServingRun, until: float) -> Figure:
     )
     come = np.flatnonzero(run.started < until)
     place = np.array(seats(run.started[come], run.finish[come]))
-    with canvas(title, alt, width=WIDTH / 72, height=3.6) as drawing:
+    with canvas(title, alt) as drawing:
         axes, ends = drawing.axes, np.minimum(run.finish[come], until)
         bars(axes, run.started[come], ends, place, COLOURS[0] + "77")
         axes.step(seconds[shown], writing[shown], where="post", color=COLOURS[1], linewidth=1.6)
@@ -82,39 +81,29 @@ def life(server: Server) -> Figure:
         f"{1000 * max(pauses):.0f} ms where the prompt of another request is prefilled between "
         f"them. TPOT, the mean, is {1000 * np.mean(pauses):.1f} ms."
     )
-    scale = (WIDTH - 8) / finish
-
-    def at(seconds: float) -> float:
-        return 4 + seconds * scale
-
     with sketch(title, alt, height=136) as drawing:
+        lanes = Lanes(drawing, 4, (WIDTH - 8) / finish)
         drawing.text((0, 9), "prefill of other requests", size=SMALL)
         for who in (0, 2):
-            start, end = float(run.started[who]), float(run.first[who])
-            look: dict[str, Any] = {"edge": COLOURS[4], "fill": COLOURS[4] + TINT}
-            drawing.box((at(start), 17), (end - start) * scale, 13, **look)
+            lanes.bar(17, (run.started[who], run.first[who]), colour=COLOURS[4])
         drawing.text((0, 42), "this request", size=SMALL, bold=True)
-        drawing.box((at(arrival), 50), (began - arrival) * scale, 20, "queue", dashed=True)
-        look = {"edge": COLOURS[1], "fill": COLOURS[1] + TINT}
-        drawing.box((at(began), 50), (first - began) * scale, 20, "prefill", **look)
-        for time in mine:
-            drawing.line((at(time), 48), (at(time), 72), colour=COLOURS[0], width=2)
-        drawing.dimension((at(arrival), 92), (at(first), 92), "TTFT")
-        drawing.dimension((at(mine[worst]), 92), (at(mine[worst + 1]), 92), "longest ITL")
-        drawing.dimension((at(first), 118), (at(finish), 118), "decode: TPOT is the mean ITL")
+        lanes.bar(52, (arrival, began), "queue", dashed=True)
+        lanes.bar(52, (began, first), "prefill", colour=COLOURS[1])
+        for time in map(lanes.at, mine):
+            drawing.line((time, 48), (time, 70), colour=COLOURS[0], width=2)
+        for y, begin, end, words in (
+            (92, arrival, first, "TTFT"),
+            (92, *mine[worst : worst + 2], "longest ITL"),
+            (118, first, finish, "decode: TPOT is the mean ITL"),
+        ):
+            drawing.dimension((lanes.at(begin), y), (lanes.at(end), y), words)
     return drawing.result
 
 
 def bars(axes: Any, begin: Any, end: Any, place: Any, colour: str) -> None:
     """Many bars as one path."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    corners = [
-        Path([(a, y + 0.1), (b, y + 0.1), (b, y + 0.9), (a, y + 0.9), (a, y + 0.1)], closed=True)
-        for a, b, y in zip(begin, end, place, strict=True)
-    ]
-    axes.add_patch(PathPatch(Path.make_compound_path(*corners), facecolor=colour, linewidth=0))
+    boxes = [(a, y + 0.1, b - a, 0.8) for a, b, y in zip(begin, end, place, strict=True)]
+    tiles(axes, boxes, facecolor=colour, linewidth=0)
 
 
 _ROW = 17.0
@@ -143,10 +132,7 @@ def refilled(server: Server, prompt: int, answers: Sequence[int], places: int = 
         float(np.sum(finish - started)) / (places * end)
         for (started, _, finish), end in ((waits, last), (goes, soon))
     ]
-    names = (
-        f"static batching: {last:.2f} s",
-        f"continuous batching: {soon:.2f} s",
-    )
+    names = (f"static batching: {last:.2f} s", f"continuous batching: {soon:.2f} s")
     alt = (
         f"Two charts of {places} batch slots in time, {len(answers)} numbered answers of "
         f"{min(answers)} to {max(answers)} tokens as bars. {names[0]}, slots are taken "
@@ -156,25 +142,21 @@ def refilled(server: Server, prompt: int, answers: Sequence[int], places: int = 
     with sketch(title, alt, height=2 * tall + 4) as drawing:
         for panel, (name, times) in enumerate(zip(names, (waits, goes), strict=True)):
             drawing.text((0, panel * tall + 9), name, bold=True)
-            end = begun[-1] if not panel else soon
-            _places(drawing, panel * tall + 19, times, places, (WIDTH - 2) / last, float(end))
+            lanes = Lanes(drawing, 1, (WIDTH - 2) / last)
+            _places(lanes, panel * tall + 19, times, places, soon if panel else last)
     return drawing.result
 
 
-def _places(
-    drawing: Sketch, top: float, times: Sequence[Any], places: int, scale: float, end: float
-) -> None:
-    started, first, finish = times
+def _places(lanes: Lanes, top: float, times: Sequence[Any], places: int, end: float) -> None:
+    """A row for each place, and in it the prefills and answers that take it."""
     for place in range(places):
-        y = top + _ROW * place
-        drawing.box((1, y), end * scale, _ROW - 3, edge=COLOURS[4], line=0.6, dashed=True)
+        lanes.bar(top + _ROW * place, (0, end), edge=COLOURS[4], line=0.6, dashed=True)
+    started, first, finish = times
     for who, place in enumerate(seats(started, finish)):
-        y, corner = top + _ROW * place, started[who] * scale + 1
-        reading, writing = (first[who] - started[who]) * scale, (finish[who] - first[who]) * scale
-        words = str(who + 1) if writing > 14 else ""
-        look: dict[str, Any] = {"fill": COLOURS[0] + TINT, "edge": COLOURS[0], "size": SMALL}
-        drawing.box((corner + reading, y), writing, _ROW - 3, words, **look)
-        drawing.box((corner, y), reading, _ROW - 3, fill=COLOURS[1], edge=COLOURS[1], line=0.6)
+        y = top + _ROW * place
+        lanes.bar(y, (first[who], finish[who]), str(who + 1), colour=COLOURS[0])
+        look: dict[str, Any] = {"fill": COLOURS[1], "edge": COLOURS[1], "line": 0.6}
+        lanes.bar(y, (started[who], first[who]), **look)
 
 
 # ---------------------------------------------------------------- read here, written there
@@ -201,9 +183,6 @@ def longest_pause(run: ServingRun) -> float:
     return float(max(pauses))
 
 
-_LEFT = 46.0  #: of time, beside the names of lanes
-
-
 def apart(server: Server, requests: Requests, link: float) -> Figure:
     """Requests on one server, and on one for prefill and one for decode, in time.
 
@@ -220,32 +199,28 @@ def apart(server: Server, requests: Requests, link: float) -> Figure:
         f"server prefills one prompt after another, each cache is transferred over a link, and on "
         f"another server the bars are whole: {pauses[1]} at most, and done after {ends[1]}."
     )
-    scale, tall = (WIDTH - _LEFT - 4) / max(one.seconds, two.seconds), 24 + _ROW * many
+    tall = 24 + _ROW * many
     with sketch(title, alt, height=2 * tall + 2 * _ROW + 16) as drawing:
+        lanes = Lanes(drawing, 46, (WIDTH - 50) / max(one.seconds, two.seconds))
         drawing.text((0, 9), f"one server: ITL of up to {pauses[0]}", bold=True)
         reading = list(zip(one.started.tolist(), one.first.tolist(), strict=True))
         for who, (begin, first) in enumerate(reading):
-            y, finish = 19 + _ROW * who, float(one.finish[who])
-            written = _without(first, finish, reading)
+            y, written = 19 + _ROW * who, _without(first, float(one.finish[who]), reading)
             for stretch in written:
-                _stretch(drawing, y, stretch, scale, COLOURS[0])
+                lanes.bar(y, stretch, colour=COLOURS[0], line=0.6)
             for (_, stops), (goes_on, _) in pairwise(written):
-                drawing.line((_at(stops, scale), y + 7), (_at(goes_on, scale), y + 7), width=0.8)
-            _stretch(drawing, y, (begin, first), scale, COLOURS[1], str(who + 1))
+                drawing.line((lanes.at(stops), y + 7), (lanes.at(goes_on), y + 7), width=0.8)
+            lanes.bar(y, (begin, first), str(who + 1), colour=COLOURS[1], line=0.6)
         words = f"a prefill and a decode server: up to {pauses[1]}"
         drawing.text((0, tall + 9), words, bold=True)
         arrives = two.first + transfer(server, requests.prompt, link)
-        _machines(drawing, tall + 19, two, arrives, scale)
+        _machines(lanes, tall + 19, two, arrives)
         y = 2 * tall + 2 * _ROW + 10
-        drawing.dimension((_LEFT, y), (_at(0.1, scale), y), "0.1 s")
+        drawing.dimension((lanes.at(0), y), (lanes.at(0.1), y), "0.1 s")
     return drawing.result
 
 
-def _at(seconds: float, scale: float) -> float:
-    return _LEFT + seconds * scale
-
-
-def _without(begin: float, end: float, breaks: Sequence[tuple[float, float]]) -> list[Any]:
+def _without(begin: float, end: float, breaks: Sequence[Point]) -> list[Any]:
     """What of a stretch of time is left without its breaks, which are in order.
 
     >>> _without(1, 9, [(0, 1), (2, 3), (5, 6), (9, 10)])
@@ -259,21 +234,14 @@ def _without(begin: float, end: float, breaks: Sequence[tuple[float, float]]) ->
     return [*left, (begin, end)]
 
 
-def _stretch(
-    drawing: Sketch, y: float, span: Sequence[float], scale: float, colour: str, words: str = ""
-) -> None:
-    """A bar in time, with a number that finds room in it."""
-    begin, end = (_at(float(each), scale) for each in span)
-    look: dict[str, Any] = {"fill": colour + TINT, "edge": colour, "line": 0.6, "size": SMALL}
-    drawing.box((begin, y), end - begin, _ROW - 3, words, **look)
-
-
-def _machines(drawing: Sketch, top: float, run: ServingRun, arrives: Any, scale: float) -> None:
+def _machines(lanes: Lanes, top: float, run: ServingRun, arrives: Any) -> None:
     """A lane of prefills, one of transfers, and one for each request in decode."""
     for lane, name in enumerate(("prefill", "link", "decode")):
-        drawing.text((0, top + _ROW * lane + 7), name)
+        lanes.drawing.text((0, top + _ROW * lane + 7), name)
     for who, first in enumerate(run.first):
-        _stretch(drawing, top, (run.started[who], first), scale, COLOURS[1], str(who + 1))
-        _stretch(drawing, top + _ROW, (first, arrives[who]), scale, COLOURS[2])
-        y, span = top + _ROW * (2 + who), (arrives[who], run.finish[who])
-        _stretch(drawing, y, span, scale, COLOURS[0], str(who + 1))
+        for lane, span, number in (
+            (0, (run.started[who], first), 1),
+            (1, (first, arrives[who]), 2),
+            (2 + who, (arrives[who], run.finish[who]), 0),
+        ):
+            lanes.bar(top + _ROW * lane, span, str(who + 1), colour=COLOURS[number], line=0.6)

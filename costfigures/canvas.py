@@ -17,20 +17,8 @@ from io import StringIO
 from typing import Any
 from zlib import crc32
 
+from costlib.units.display import quantity
 from costlib.units.numbers import extra
-
-__all__ = [
-    "ARRAYS",
-    "COLOURS",
-    "INK",
-    "PAGE",
-    "PAPER",
-    "RED",
-    "Figure",
-    "canvas",
-    "name_ends",
-    "name_line",
-]
 
 #: Seven hues that keep a contrast of 3:1 on white and on the dark page, told apart by colour-blind
 #: readers in this order (blue, orange, green, purple, grey, violet, ochre).
@@ -46,9 +34,12 @@ ARRAYS = dict(zip("ABCQKOVSP", (*COLOURS[:3], *COLOURS[:4], *COLOURS[5:]), stric
 INK = "#010203"
 #: Stands for what the page is made of, behind words that lie on lines.
 PAPER = "#fdfcfb"
+#: Of the words inside a chart, in points: less is not legible on a phone.
+SMALL = 10.5
 _FONTS = 'system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif'
 #: What a page is made of: white, where it does not say.
 PAGE = "var(--pst-color-background, #ffffff)"
+_HALO = f"paint-order: stroke; stroke: {PAPER}; stroke-width: 3px; stroke-linejoin: round"
 _STYLE = {
     "svg.hashsalt": "costlib",
     "svg.fonttype": "none",  # text stays text: small, searchable, sharp
@@ -59,6 +50,7 @@ _STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "axes.prop_cycle": f"cycler('color', {list(COLOURS)})",
     "grid.alpha": 0.25,
     "grid.linewidth": 0.6,
@@ -66,6 +58,9 @@ _STYLE = {
     "legend.edgecolor": COLOURS[4],
     "legend.framealpha": 1,
     "legend.fancybox": False,
+    "legend.fontsize": SMALL,
+    "legend.handlelength": 1.8,
+    "legend.columnspacing": 1.2,
     "lines.linewidth": 2,
     "figure.facecolor": "none",
     "axes.facecolor": "none",
@@ -89,12 +84,21 @@ class Figure:
         return {"image/svg+xml": self.svg, "text/plain": f"{self.title}. {self.alt}"}
 
 
-class _Canvas:
+class Canvas:
     """The Matplotlib figure while it is being drawn, then the Figure."""
 
     figure: Any
     axes: Any
     result: Figure
+
+    def done(self) -> None:
+        """What is known only when all is drawn: numbers of axes, frames, names that are apart."""
+        _plain_numbers(self.figure)
+        for legend in self.figure.legends:  # beside the data, where no frame is needed
+            legend.set_frame_on(False)
+        if self.figure.ends:
+            self.figure.get_layout_engine().execute(self.figure)
+            _part(self.figure)
 
 
 @contextmanager
@@ -104,9 +108,9 @@ def canvas(
     *,
     rows: int = 1,
     columns: int = 1,
-    width: float = 6.0,
+    width: float = 5.2,
     height: float = 3.6,
-) -> Iterator[_Canvas]:
+) -> Iterator[Canvas]:
     """Draw on ``.axes`` inside the block; afterwards ``.result`` is the Figure.
 
     ``title`` states the point, ``alt`` says what a reader who cannot see it would want to know.
@@ -116,40 +120,65 @@ def canvas(
 
     if not title.strip() or not alt.strip():
         raise ValueError("a figure needs a title and a text alternative")
-    drawing = _Canvas()
+    drawing = Canvas()
     with matplotlib.rc_context(_STYLE):
         drawing.figure = _paper()(figsize=(width, height), layout="constrained")
         drawing.axes = drawing.figure.subplots(rows, columns)
         yield drawing
-        _plain_powers(drawing.figure)
-        for legend in drawing.figure.legends:  # beside the data, where no frame is needed
-            legend.set_frame_on(False)
+        drawing.done()
         raw = StringIO()
         drawing.figure.savefig(raw, format="svg", metadata={"Date": None, "Creator": None})
     drawing.result = Figure(_finish(raw.getvalue(), title, alt), title, alt)
 
 
-def name_line(axes: Any, at: tuple[float, float], words: str, number: int, **more: Any) -> None:
-    """A line's name beside it, on paper so that lines do not run through it."""
-    box = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.5, "alpha": 0.85}
-    more = {"fontsize": 10.5, "color": COLOURS[number], "bbox": box, **more}
-    axes.annotate(words, at, **{"textcoords": "offset points", "xytext": (0, 0), **more})
+def halo(words: Any) -> None:
+    """Let no line run through these words: the page's paper is around every letter."""
+    words.set_gid("halo")
 
 
-def name_ends(axes: Any, ends: Sequence[tuple[float, str]], gap: float = 0.085) -> None:
-    """Lines' names to the right of the axes, each at the height of its line's end, or as near to it
-    as its neighbours allow. ``ends``: height and name, in the order of the colours; limits first.
+def _part(figure: Any) -> None:
+    """Move names of lines that end near one another apart, each with a line back to its end."""
+    renderer = figure._get_renderer()
+    spans = [(name.get_window_extent(renderer), name) for name in figure.ends]
+    groups: list[list[tuple[Any, Any]]] = []
+    for span, name in sorted(spans, key=lambda each: each[0].y0 + each[0].y1):
+        below = groups[-1][-1][0] if groups else span
+        is_near = (
+            span.y0 < below.y1 + 0.8 * span.height and below.x0 < span.x1 and span.x0 < below.x1
+        )
+        groups += [] if groups and is_near else [[]]
+        groups[-1].append((span, name))
+    for group in groups:
+        middles = [(span.y0 + span.y1) / 2 for span, _ in group]
+        places = spread(middles, [span.height + 2 for span, _ in group])
+        right = max(span.x0 for span, _ in group)
+        moves = [
+            ((right - span.x0) * 72 / figure.dpi, (then - now) * 72 / figure.dpi)
+            for (span, _), now, then in zip(group, middles, places, strict=True)
+        ]
+        is_far = any(max(aside, abs(moved)) > 6 for aside, moved in moves)
+        for (_, name), (aside, moved) in zip(group, moves, strict=True):
+            across, up = name.get_position()
+            name.set_position((across + aside + 5 * is_far, up + moved))
+            name.arrow_patch.set_visible(is_far)
+
+
+def spread(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
+    """Middles of what is so high, one above the other, as near as can be to where they are wanted.
+
+    >>> spread([0, 10, 11, 30], [5, 5, 5, 5])
+    [0.0, 8.0, 13.0, 30.0]
     """
-    axes.autoscale_view()
-    shares = axes.transData + axes.transAxes.inverted()
-    heights = [shares.transform((1, height))[1] for height, _ in ends]
-    rising, places = sorted(range(len(ends)), key=heights.__getitem__), list[float]()
-    for number in rising:
-        places.append(max([heights[number], *(places[-1:] and [places[-1] + gap])]))
-    for number, place in zip(rising, places, strict=True):
-        top = 1.0 - gap * (len(places) - 1 - rising.index(number))
-        look = {"color": COLOURS[number], "fontsize": 10.5, "va": "center"}
-        axes.text(1.02, min(place, top), ends[number][1], transform=axes.transAxes, **look)
+    below = [float(sum(heights[:n]) + high / 2 - heights[0] / 2) for n, high in enumerate(heights)]
+    pools: list[tuple[float, int]] = []  # the mean of what its members want, and how many they are
+    for place, under in zip(wanted, below, strict=True):
+        mean, count = place - under, 1
+        while pools and pools[-1][0] > mean:
+            other, many = pools.pop()
+            mean, count = (mean * count + other * many) / (count + many), count + many
+        pools.append((mean, count))
+    level = [mean for mean, count in pools for _ in range(count)]
+    return [mean + under for mean, under in zip(level, below, strict=True)]
 
 
 @cache
@@ -160,6 +189,10 @@ def _paper() -> Any:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     class Paper(MatplotlibFigure):
+        def __init__(self, **size: Any) -> None:
+            super().__init__(**size)
+            self.ends: list[Any] = []  # names of lines, which may have to part
+
         def draw(self, renderer: Any) -> None:
             engine = self.get_layout_engine()
             if isinstance(engine, ConstrainedLayoutEngine):
@@ -170,41 +203,29 @@ def _paper() -> Any:
     return Paper
 
 
-def _plain_powers(figure: Any) -> None:
-    """Numbers on logarithmic axes in one size: Matplotlib's exponents are too small on a phone."""
-    from matplotlib.ticker import LogFormatterSciNotation
+def _plain_numbers(figure: Any) -> None:
+    """Numbers on logarithmic axes in one size: Matplotlib's exponents are too small on a phone.
 
-    class Plain(LogFormatterSciNotation):
-        """Labels what its base would, in other words."""
-
-        def __call__(self, value: float, place: Any = None) -> str:
-            axis: Any = self.axis
-            low, high = sorted(axis.get_view_interval())
-            form = _in_full if low > 5e-4 and high < 5e5 else power_of_ten
-            return form(value) if super().__call__(value, place) else ""
+    An axis of two decades also has twos and fives.
+    """
+    from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter, NullLocator
 
     for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
         if isinstance(axis.get_major_formatter(), LogFormatterSciNotation):
-            axis.set_major_formatter(Plain(labelOnlyBase=True))
-            axis.set_minor_formatter(Plain())
+            low, high = sorted(axis.get_view_interval())
+            if high < 150 * low:
+                axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+                axis.set_minor_locator(NullLocator())
+            axis.set_major_formatter(_in_full if low > 5e-4 and high < 5e5 else _with_prefix)
+            axis.set_minor_formatter(NullFormatter())
 
 
-def _in_full(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
+def _in_full(value: float, _: Any = None) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.3g}"
 
 
-def power_of_ten(value: float) -> str:
-    """10⁴, or 2·10⁴, in one size.
-
-    >>> power_of_ten(1e4), power_of_ten(2e-12)
-    ('10⁴', '2·10⁻¹²')
-    """
-    digit, exponent = f"{value:.0e}".split("e")
-    power = "10" + str(int(exponent)).translate(_RAISED)
-    return power if digit == "1" else f"{digit}·{power}"
-
-
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+def _with_prefix(value: float, _: Any = None) -> str:
+    return quantity(value, "", 3).strip()
 
 
 def _finish(svg: str, title: str, alt: str) -> str:
@@ -213,6 +234,7 @@ def _finish(svg: str, title: str, alt: str) -> str:
     # Matplotlib's ids hash coordinates, whose last digits depend on the processor; these depend on
     # what is said about the figure, and differ between the figures of a page.
     prefix = f"f{crc32((title + alt).encode()):08x}"
+    svg = svg.replace('<g id="halo"', f'<g style="{_HALO}"')
     found = dict.fromkeys(re.findall(r' id="([^"]+)"', svg))
     names = {name: f"{prefix}-{number}" for number, name in enumerate(found)}
     uses = re.compile(r'( id="|"#|url\(#)([^")]+)(?=["\)])')

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from costfigures.canvas import COLOURS, Figure
-from costfigures.sketch import SMALL, WIDTH, Sketch, sketch
+from costfigures.sketch import SMALL, WIDTH, Lanes, Point, Sketch, sketch
 from costlib.model.catalog import Node
 from costlib.model.transformer import Transformer
 from costlib.parallel import ALGORITHMS, Machine, two_tier_sent
 from costlib.units.display import quantity
-
-__all__ = ["experts", "folded", "hidden", "ring_rounds"]
 
 # ------------------------------------------------------------------------------------ a ring
 
@@ -60,14 +58,11 @@ def ring_rounds() -> Figure:
             drawing.text((corner[0] + 54, corner[1] + 8), name, align="middle", bold=True)
             _ring(drawing, (corner[0], corner[1] + 18), terms, parts)
         words = (
-            "A strip is a device, and its squares",
-            "are parts of its tensor. A number says",
-            "how many devices are added up in a",
-            "part after the round, if several are.",
-            "Framed parts go along the arrows.",
+            "A strip is a device, and its squares\nare parts of its tensor. A number says\n"
+            "how many devices are added up in a\npart after the round, if several are.\n"
+            "Framed parts go along the arrows."
         )
-        for number, line in enumerate(words):
-            drawing.text((wide + 6, 20 + 15 * number), line)
+        drawing.text((wide + 6, 50), words)
     return drawing.result
 
 
@@ -93,7 +88,7 @@ def _followed(devices: int) -> list[_Round]:
     return rounds
 
 
-def _ring(drawing: Sketch, corner: tuple[float, float], terms: Any, sent: dict[int, int]) -> None:
+def _ring(drawing: Sketch, corner: Point, terms: Any, sent: dict[int, int]) -> None:
     """Four strips of parts at the corners of a square, and arrows from each sender to the next."""
     devices = len(terms)
     strip, (left, top) = devices * _PART, corner
@@ -104,16 +99,14 @@ def _ring(drawing: Sketch, corner: tuple[float, float], terms: Any, sent: dict[i
             colour = COLOURS[2] if count == devices else COLOURS[0]
             cells = [(0, part) for part in range(devices) if terms[device, part] == count]
             drawing.fill((x, y), cells, _PART, colour + _SHADES[count - 1])
-        drawing.cells((x, y), 1, devices, _PART, line=0.5)
-        for part in (part for part in range(devices) if terms[device, part] > 1):
-            place = (x + (part + 0.5) * _PART, y + _PART / 2)
-            drawing.text(place, str(terms[device, part]), align="middle", size=SMALL)
+        words = {(0, part): count for part, count in enumerate(terms[device]) if count > 1}
+        drawing.grid((x, y), 1, devices, _PART, COLOURS[0], [], line=0.5, words=words)
     for device, part in sent.items():  # above all squares
         x, y = places[device]
         place = (x + part * _PART + 1, y + 1)
         drawing.box(place, _PART - 2, _PART - 2, edge=COLOURS[1], line=2)
     middle, low = top + _PART / 2, top + down
-    ends: tuple[tuple[tuple[float, float], tuple[float, float]], ...] = (
+    ends: tuple[tuple[Point, Point], ...] = (
         ((left + strip + 1, middle), (left + across - 1, middle)),
         ((left + across + strip / 2, top + _PART + 2), (left + across + strip / 2, low - 2)),
         ((left + across - 1, middle + down), (left + strip + 1, middle + down)),
@@ -168,7 +161,7 @@ def experts(devices: int = 4, tokens: int = 32, seed: int = 3) -> Figure:
     return drawing.result
 
 
-def _tokens(drawing: Sketch, corner: tuple[float, float], parts: list[tuple[int, int]]) -> None:
+def _tokens(drawing: Sketch, corner: Point, parts: list[tuple[int, int]]) -> None:
     """Squares in rows: for each device its number of them, in its colour."""
     begun = 0
     for device, count in parts:
@@ -182,8 +175,6 @@ def _tokens(drawing: Sketch, corner: tuple[float, float], parts: list[tuple[int,
 
 
 # ---------------------------------------------------------------------- behind the backward pass
-
-_LEFT, _LANE = 66.0, 17.0
 
 
 def hidden(
@@ -216,20 +207,18 @@ def hidden(
     )
     with sketch(title, alt, height=66.0 * len(every) - 4) as drawing:
         for row, (name, (done, sent)) in enumerate(zip(names, every, strict=True)):
-            top, scale = 66.0 * row, (WIDTH - _LEFT - 2) / max(done[-1][1], sent[-1][1])
+            top = 66.0 * row
+            lanes = Lanes(drawing, 66, (WIDTH - 68) / max(done[-1][1], sent[-1][1]))
             drawing.text((0, top + 9), name)
             for lane, (what, spans) in enumerate((("backward", done), ("gradients", sent))):
-                y, colour = top + 18 + _LANE * lane, COLOURS[lane]
-                drawing.text((_LEFT - 6, y + _LANE / 2), what, align="right")
-                for number, (begun, ended) in enumerate(spans):
-                    wide = (ended - begun) * scale
-                    words = str(groups - number) if wide > 11 else ""
-                    look: dict[str, Any] = {"fill": colour + "66", "edge": colour, "size": SMALL}
-                    drawing.box((_LEFT + begun * scale, y + 1), wide, _LANE - 2, words, **look)
+                drawing.text((60, top + 26.5 + 17 * lane), what, align="right")
+                for number, span in enumerate(spans):
+                    words = str(groups - number)
+                    lanes.bar(top + 19 + 17 * lane, span, words, colour=COLOURS[lane])
     return drawing.result
 
 
-_Spans = list[tuple[float, float]]
+_Spans = list[Point]
 
 
 def _backward(
@@ -290,7 +279,7 @@ def folded(planned: Any) -> Figure:
         ]
         for node, corner in enumerate(corners):
             drawing.box(corner, wide, tall, edge=COLOURS[4], line=1.2)
-            _node(drawing, corner, node, (rows, each), sizes, named=node < columns)
+            _node(drawing, corner, node, (rows, each), sizes, numbered=node < columns)
         _same(drawing, corners, each, sizes)
         for number, words in enumerate(told):
             drawing.text((0, below + 8 + 16 * number), words)
@@ -304,66 +293,47 @@ def _axis_told(planned: Any, axis: str, size: int) -> str:
     return f"{axis} {size}, {where}: {sent} sent in a step"
 
 
-def _coordinates(device: int, sizes: dict[str, int]) -> dict[str, int]:
-    """Where a device is on every axis, the first innermost.
+def _coordinates(devices: Any, sizes: dict[str, int]) -> dict[str, Any]:
+    """Where devices are on every axis, the first innermost.
 
-    >>> _coordinates(13, {"tensor": 4, "pipeline": 2, "data": 16})
-    {'tensor': 1, 'pipeline': 1, 'data': 1}
+    >>> {axis: int(at) for axis, at in _coordinates(13, {"tensor": 4, "data": 16}).items()}
+    {'tensor': 1, 'data': 3}
     """
-    found = {}
-    for axis, size in sizes.items():
-        device, found[axis] = divmod(device, size)
-    return found
+    places = np.unravel_index(devices, list(sizes.values()), order="F")
+    return dict(zip(sizes, places, strict=True))
 
 
 def _node(
     drawing: Sketch,
-    corner: tuple[float, float],
+    corner: Point,
     node: int,
-    shape: tuple[int, int],
+    shape: Point,
     sizes: dict[str, int],
     *,
-    named: bool,
+    numbered: bool,
 ) -> None:
     """The devices of a node, and a frame around those that share each product."""
-    rows, each = shape
-    across = each // rows
-    stages: dict[int, list[tuple[float, float]]] = {}
-    for slot in range(each):
-        at = _coordinates(node * each + slot, sizes)
-        stages.setdefault(at["pipeline"], []).append(divmod(slot, across))
-        if named:
-            x, y = _place(corner, slot, across)
-            middle = (x + _DEVICE / 2, y + _DEVICE / 2)
-            drawing.text(middle, str(at["tensor"] + 1), align="middle", size=SMALL)
-    for stage, cells in stages.items():
-        drawing.fill(_place(corner, 0, across), cells, _DEVICE, COLOURS[stage % 7] + "66")
-    drawing.cells(_place(corner, 0, across), rows, across, _DEVICE, line=0.3)
-    together = min(sizes["tensor"], across)
-    for slot in range(0, each, together):
-        if together > 1:
-            drawing.box(_place(corner, slot, across), together * _DEVICE, _DEVICE, line=1.4)
+    rows, each = map(int, shape)
+    across, inner = each // rows, (corner[0] + 4, corner[1] + 4)
+    at = _coordinates(node * each + np.arange(each), sizes)
+    slots = [divmod(slot, across) for slot in range(each)]
+    for stage in set(at["pipeline"].tolist()):
+        cells = [slot for slot, own in zip(slots, at["pipeline"], strict=True) if own == stage]
+        drawing.fill(inner, cells, _DEVICE, COLOURS[stage % 7] + "66")
+    words = dict(zip(slots, at["tensor"] + 1, strict=True)) if numbered else {}
+    drawing.grid(inner, rows, across, _DEVICE, COLOURS[0], [], line=0.3, words=words)
+    if (together := min(sizes["tensor"], across)) > 1:
+        for row, column in slots[::together]:
+            place = inner[0] + column * _DEVICE, inner[1] + row * _DEVICE
+            drawing.box(place, together * _DEVICE, _DEVICE, line=1.4)
 
 
-def _place(corner: tuple[float, float], slot: int, across: int) -> tuple[float, float]:
-    row, column = divmod(slot, across)
-    return corner[0] + 4 + column * _DEVICE, corner[1] + 4 + row * _DEVICE
-
-
-def _same(
-    drawing: Sketch, corners: Sequence[tuple[float, float]], each: int, sizes: dict[str, int]
-) -> None:
+def _same(drawing: Sketch, corners: Sequence[Point], each: int, sizes: dict[str, int]) -> None:
     """A line along the nodes that have a copy of the first device's weights, with a dot at each."""
-    copies = [
-        device // each
-        for device in range(len(corners) * each)
-        if all(
-            place == 0
-            for axis, place in _coordinates(device, sizes).items()
-            if axis not in ("data", "context")
-        )
-    ]
-    points = [(corners[node][0] + 4 + _DEVICE / 2, corners[node][1]) for node in copies]
+    at = _coordinates(np.arange(len(corners) * each), sizes)
+    others = [place for axis, place in at.items() if axis not in ("data", "context")]
+    copies = np.flatnonzero(np.sum(others, axis=0) == 0) // each
+    points = [(corners[node][0] + 4 + _DEVICE / 2, corners[node][1]) for node in copies.tolist()]
     look: dict[str, Any] = {"colour": COLOURS[2], "width": 2.2}
     for one, other in pairwise(points):
         if one[1] == other[1]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from costfigures.canvas import ARRAYS, COLOURS, Figure
-from costfigures.sketch import SMALL, TINT, WIDTH, Sketch, sketch
+from costfigures.sketch import TINT, WIDTH, Lanes, Point, Sketch, sketch
 from costlib.iomodel.algorithms.runs import Run
 from costlib.units.device import Device
 from costlib.units.display import quantity
 from costlib.units.numbers import sizes
-
-__all__ = ["overlap", "stay_and_pass", "traffic"]
 
 # ---------------------------------------------------------------- between two memories
 
@@ -106,17 +103,10 @@ def _flow(drawing: Sketch, start: float, end: float, y: float, thick: float, col
 # ---------------------------------------------------------------- copies behind arithmetic
 
 _BYTES = 2
-_LANE, _LEFT = 17.0, 62.0
 
 
 def overlap(
-    device: Device,
-    d: int,
-    M: int,
-    *,
-    keys: int = 16,
-    blocks: int = 6,
-    rate: float | None = None,
+    device: Device, d: int, M: int, *, keys: int = 16, blocks: int = 6, rate: float | None = None
 ) -> Figure:
     """One core takes blocks of keys and values: copies and products in time, three ways.
 
@@ -157,7 +147,8 @@ def overlap(
     longest = max(work[-1][1] for _, work in plays)
     with sketch(title, alt, height=206) as drawing:
         for row, (name, play) in enumerate(zip(names, plays, strict=True)):
-            _lanes(drawing, 10 + 70 * row, name, play, (WIDTH - _LEFT - 2) / longest)
+            lanes = Lanes(drawing, 62, (WIDTH - 64) / longest)
+            _lanes(lanes, 10 + 70 * row, name, play)
     return drawing.result
 
 
@@ -172,14 +163,14 @@ def queries_at_hand(M: int, d: int, keys: int, buffers: int) -> int:
 
 def block_times(
     device: Device, d: int, keys: int, queries: int, rate: float | None = None
-) -> tuple[float, float]:
+) -> Point:
     """Seconds to copy a block and to multiply it, on one core with its share of the rates."""
     cores = int(device.cores or 1)
     copy = _BYTES * keys * d / (float(rate or device.memory_rate) / cores)
     return copy, 2 * queries * keys * d / (float(device.compute_rate()) / cores)
 
 
-_Spans = list[tuple[float, float]]
+_Spans = list[Point]
 
 
 def _played(copy: float, work: float, blocks: int, buffers: int) -> tuple[_Spans, _Spans]:
@@ -199,25 +190,16 @@ def _played(copy: float, work: float, blocks: int, buffers: int) -> tuple[_Spans
     return copies, works
 
 
-def _lanes(
-    drawing: Sketch, top: float, name: str, play: tuple[_Spans, _Spans], scale: float
-) -> None:
+def _lanes(lanes: Lanes, top: float, name: str, play: tuple[_Spans, _Spans]) -> None:
     """A lane for copies and one for products, blocks of values paler than those of keys."""
-    drawing.text((0, top), name, bold=True)
+    lanes.drawing.text((0, top), name, bold=True)
     for lane, (what, spans) in enumerate(zip(("copies", "products"), play, strict=True)):
-        y = top + 10 + _LANE * lane
-        drawing.text((_LEFT - 6, y + _LANE / 2), what, align="right")
-        drawing.line((_LEFT, y + _LANE), (WIDTH - 2, y + _LANE), width=0.4, colour=COLOURS[4])
-        for number, (begun, ended) in enumerate(spans):
-            words = f"{'KV'[number % 2]}{number // 2 + 1}"
-            wide, fill = (ended - begun) * scale, "33" if number % 2 else "77"
-            look: dict[str, Any] = {
-                "fill": COLOURS[lane] + fill,
-                "edge": COLOURS[lane],
-                "size": SMALL,
-            }
-            at = (_LEFT + begun * scale, y + 1)
-            drawing.box(at, wide, _LANE - 2, words if wide > 15 else "", **look)
+        y = top + 10 + 17 * lane
+        lanes.drawing.text((56, y + 8.5), what, align="right")
+        lanes.drawing.line((62, y + 17), (WIDTH - 2, y + 17), width=0.4, colour=COLOURS[4])
+        for number, span in enumerate(spans):
+            words, shade = f"{'KV'[number % 2]}{number // 2 + 1}", "33" if number % 2 else "77"
+            lanes.bar(y + 1, span, words, fill=COLOURS[lane] + shade, edge=COLOURS[lane])
 
 
 # ---------------------------------------------------------------- rows that stay, rows that pass
@@ -270,16 +252,9 @@ def stay_and_pass() -> Figure:
 _SQUARE = 19.0
 
 
-def _area(
-    drawing: Sketch,
-    corner: tuple[float, float],
-    stay: tuple[str, ...],
-    pass_: tuple[str, ...],
-) -> None:
+def _area(drawing: Sketch, corner: Point, stay: tuple[str, ...], pass_: tuple[str, ...]) -> None:
     """A rectangle of squares with what stays at its left and what passes above it."""
-    cells = [(row, column) for row in range(len(stay)) for column in range(len(pass_))]
-    drawing.fill(corner, cells, _SQUARE, COLOURS[4] + TINT)
-    drawing.cells(corner, len(stay), len(pass_), _SQUARE)
+    drawing.grid(corner, len(stay), len(pass_), _SQUARE, COLOURS[4] + TINT)
     for number, name in enumerate(stay):
         drawing.text((corner[0] - 5, corner[1] + (number + 0.5) * _SQUARE), name, align="right")
     for number, name in enumerate(pass_):

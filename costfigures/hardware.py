@@ -6,12 +6,10 @@ from math import ceil, sqrt
 from typing import Any
 
 from costfigures.canvas import COLOURS, Figure
-from costfigures.sketch import SMALL, TINT, Sketch, sketch
+from costfigures.sketch import SMALL, TINT, Point, Sketch, sketch
 from costlib.model.transformer import Transformer
 from costlib.units.device import Device
 from costlib.units.display import quantity
-
-__all__ = ["CACHE", "CORE", "MEMORY", "gpu", "memories"]
 
 #: The levels of a memory, each in one colour in every chapter.
 MEMORY, CACHE, CORE = COLOURS[0], COLOURS[3], COLOURS[1]
@@ -35,11 +33,11 @@ def gpu(device: Device) -> Figure:
         drawing.box((120, 34), 236, 162, dashed=True)
         drawing.text((126, 25), "the chip", size=SMALL)
         drawing.box((6, 40), 64, 150, fill=MEMORY + TINT)
-        _stack(drawing, 38, ("memory", _size(capacity)), 115)
+        drawing.text((38, 115), f"memory\n{_size(capacity)}", align="middle", size=SMALL)
         drawing.fill((71, 95), [(0, 0)], (54, _BROAD), MEMORY)
         drawing.text((95, 84), quantity(device.memory_rate, "B/s", 3), align="middle", size=SMALL)
         drawing.box((126, 40), 44, 150, fill=CACHE + TINT)
-        _stack(drawing, 148, ("cache", _size(cache)), 115)
+        drawing.text((148, 115), f"cache\n{_size(cache)}", align="middle", size=SMALL)
         for end in (192, 232):
             thin = max(1.0, _BROAD * link / device.memory_rate)
             drawing.arrow((38, 212), (38, end), width=thin, colour=MEMORY)
@@ -70,14 +68,7 @@ def _size(count: Any) -> str:
     return quantity(count, "B", 3)
 
 
-def _stack(drawing: Sketch, across: float, words: tuple[str, ...], middle: float) -> None:
-    """Lines of text, one below the other."""
-    for row, word in enumerate(words):
-        place = across, middle + 15 * (row - (len(words) - 1) / 2)
-        drawing.text(place, word, align="middle", size=SMALL)
-
-
-def _cores(drawing: Sketch, corner: tuple[float, float], cores: int) -> None:
+def _cores(drawing: Sketch, corner: Point, cores: int) -> None:
     """A square for each core, the last row as full as it is."""
     columns = ceil(sqrt(cores))
     side = min(14.0, 164 / columns)

@@ -7,16 +7,16 @@ call it, on your own run. Shapes, dashes and hatches say what colours say.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from costfigures.canvas import ARRAYS, COLOURS, Figure, canvas
-from costfigures.copying import overlap, stay_and_pass, traffic
+from costfigures.canvas import ARRAYS, COLOURS, INK, SMALL, Figure, canvas
+from costfigures.chart import legend, mark, note
+from costfigures.copying import overlap, stay_and_pass, traffic  # noqa: F401 - of this chapter
 from costfigures.hardware import CACHE, CORE, MEMORY
-from costfigures.tiles import GREY, SMALL, WIDTH, ink, tile_life, tiles_order
+from costfigures.tiles import tile_life, tiles_order  # noqa: F401 - of this chapter
 from costlib.iomodel import algorithms, bounds
 from costlib.iomodel.algorithms.runs import Run
 from costlib.iomodel.counting.block_sizes import staircase
@@ -24,41 +24,17 @@ from costlib.iomodel.memory import Event
 from costlib.model.catalog import devices
 from costlib.units.numbers import sizes
 
-__all__ = [
-    "bound_gap",
-    "cache_contents",
-    "io_against_memory",
-    "ladder",
-    "look",
-    "measured_runs",
-    "overlap",
-    "regimes",
-    "stay_and_pass",
-    "tile_life",
-    "tiles_order",
-    "traffic",
-]
-
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """How one algorithm is drawn wherever it appears, in Matplotlib's words."""
-
-    label: str
-    color: str
-    marker: str
-    linestyle: Any
-
-
-_LOOKS = {
-    "naive": _Look("standard", COLOURS[3], "s", ":"),
-    "flash": _Look("FlashAttention-1", COLOURS[1], "^", "--"),
-    "flash2": _Look("FlashAttention-2", COLOURS[0], "o", "-"),
-    "small_cache": _Look("small cache", COLOURS[2], "D", "-."),
-    "stored_scores": _Look("stored scores", COLOURS[5], "P", (0, (4, 1.5))),
-    "fused": _Look("fused", COLOURS[6], "v", (0, (6, 1, 1, 1, 1, 1))),
+#: How each algorithm is drawn wherever it appears: label, colour, marker, dashes.
+_LOOKS: dict[str, tuple[str, str, str, Any]] = {
+    "naive": ("standard", COLOURS[3], "s", ":"),
+    "flash": ("FlashAttention-1", COLOURS[1], "^", "--"),
+    "flash2": ("FlashAttention-2", COLOURS[0], "o", "-"),
+    "small_cache": ("small cache", COLOURS[2], "D", "-."),
+    "stored_scores": ("stored scores", COLOURS[5], "P", (0, (4, 1.5))),
+    "fused": ("fused", COLOURS[6], "v", (0, (6, 1, 1, 1, 1, 1))),
 }
 
 
@@ -68,7 +44,8 @@ def look(name: str) -> dict[str, Any]:
     >>> look("flash2")["label"]
     'FlashAttention-2'
     """
-    return {key: getattr(_LOOKS[name], key) for key in ("color", "linestyle", "label")}
+    label, colour, _, dashes = _LOOKS[name]
+    return {"color": colour, "linestyle": dashes, "label": label}
 
 
 # ---------------------------------------------------------------- I/O against M
@@ -109,27 +86,19 @@ def io_against_memory(N: int = 128, d: int = 16, capacities: Sequence[int] | Non
     if capacities is None:
         capacities = [max(4, d * d // 4), d * d, 4 * d * d, 16 * d * d]
     runs = measured_runs(N, d, capacities)
-    with canvas(
-        _io_title(N, d, runs), _io_alt(N, d, runs, capacities), width=WIDTH, height=5.6
-    ) as drawing:
+    with canvas(_io_title(N, d, runs), _io_alt(N, d, runs, capacities), height=5.6) as drawing:
         axes = drawing.axes
-        for name, each in _LOOKS.items():
+        for name, (label, colour, marker, dashes) in _LOOKS.items():
             M, total = _visible_steps(name, N, d)
-            axes.step(
-                M / d**2, total, where="post", color=each.color, linestyle=each.linestyle, lw=1.6
-            )
-            axes.plot(
-                [capacity / d**2 for capacity in runs[name]],
-                [run.total for run in runs[name].values()],
-                each.marker,
-                color=each.color,
-                markersize=6,
-            )
-            axes.plot([], [], each.marker, **look(name))
+            style: dict[str, Any] = {"color": colour, "linestyle": dashes}
+            axes.step(M / d**2, total, where="post", lw=1.6, **style)
+            axes.plot([], [], marker, label=label, **style)
+            for capacity, run in runs[name].items():
+                axes.plot(capacity / d**2, run.total, marker, color=colour, markersize=6)
         _shade_bounds(axes, N, d)
         _mark_regimes(axes)
         axes.set(xlabel="fast memory M, in units of d²", ylabel="entries read and written")
-        drawing.figure.legend(loc="outside upper center", ncols=2, fontsize=SMALL)
+        legend(drawing.axes, 2)
     return drawing.result
 
 
@@ -165,8 +134,8 @@ def _io_alt(
     told = []
     for M in capacities:
         moved = ", ".join(
-            f"{each.label} {runs[name][M].total:,}"
-            for name, each in _LOOKS.items()
+            f"{label} {runs[name][M].total:,}"
+            for name, (label, *_) in _LOOKS.items()
             if M in runs[name]
         )
         told.append(
@@ -192,38 +161,23 @@ def _shade_bounds(axes: Any, N: int, d: int) -> None:
     must = float(bounds.compulsory(N, d))
     axes.set(xscale="log", yscale="log", xlim=(M[0] / d**2, M[-1] / d**2))
     axes.minorticks_off()  # a hundred marks that say little
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_major_formatter(_power_of_ten)
-    axes.fill_between(M / d**2, must / 30, floor, color=GREY, alpha=0.25, linewidth=0)
-    axes.plot(M / d**2, floor, color=GREY, linewidth=1.2)
-    axes.axhline(must, color=GREY, linewidth=1, linestyle="--")
+    axes.fill_between(M / d**2, must / 30, floor, color=COLOURS[4], alpha=0.25, linewidth=0)
+    axes.plot(M / d**2, floor, color=COLOURS[4], linewidth=1.2)
+    axes.axhline(must, color=COLOURS[4], linewidth=1, linestyle="--")
     axes.text(M[0] / d**2 * 1.3, must / 1.5, f"compulsory 4·N·d = {int(must):,}", fontsize=SMALL)
     axes.text(M[0] / d**2 * 1.3, must * 3.2, "lower bounds", fontsize=SMALL)
     axes.set_ylim(must / 6)
 
 
-def _power_of_ten(value: float, _: int) -> str:
-    """10⁴ in one size: Matplotlib's own exponents are too small to read on a phone."""
-    return "10" + f"{math.log10(value):.0f}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-
-
 def _mark_regimes(axes: Any) -> None:
     bottom, top = axes.get_ylim()
     for boundary, label in ((1.0, "d²"), (4.0, "4d²")):
-        axes.plot([boundary] * 2, [6 * bottom, top], ":", color=GREY, linewidth=1)
+        axes.plot([boundary] * 2, [6 * bottom, top], ":", color=COLOURS[4], linewidth=1)
         axes.text(boundary * 1.06, top / 1.35, label, fontsize=SMALL)
     axes.set_ylim(bottom, top)
 
 
 # ---------------------------------------------------------------- leading orders
-
-
-def _flash(x: Array) -> Array:
-    return 6 * x**2
-
-
-def _flash2(x: Array) -> Array:
-    return 4 * x**2
 
 
 def _over_tiles(x: Array) -> Array:
@@ -233,31 +187,18 @@ def _over_tiles(x: Array) -> Array:
     return least
 
 
-def _small_cache(x: Array) -> Array:
-    """2x + 1 for tiles of scores, and the second phase; 4x + 1 at best."""
-    return np.asarray(2 * x + 1 + _over_tiles(x))
-
-
-def _stored_scores(x: Array) -> Array:
-    """x² + 1 for strips of scores, and the second phase; 2x² + 2 with whole rows."""
-    return np.asarray(x**2 + 1 + _over_tiles(x))
-
-
-def _fused(x: Array) -> Array:
-    return 2 * math.sqrt(6) * x
-
-
 def _bound(x: Array) -> Array:
     """4x² from M = 4d² on, 4x − 1 below: the leading terms of the two bounds."""
     return np.where(x <= 0.5, 4 * x**2, 4 * x - 1)
 
 
-_LEADING = {
-    "flash": (_flash, "6x²"),
-    "flash2": (_flash2, "4x²"),
-    "stored_scores": (_stored_scores, "2x² + 2"),
-    "small_cache": (_small_cache, "about 4x + 1"),
-    "fused": (_fused, "2√6·x"),
+#: Tiles or strips of scores, and the second phase; the words are of their best, or of whole rows.
+_LEADING: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "flash": (lambda x: 6 * x**2, "6x²"),
+    "flash2": (lambda x: 4 * x**2, "4x²"),
+    "stored_scores": (lambda x: x**2 + 1 + _over_tiles(x), "2x² + 2"),
+    "small_cache": (lambda x: 2 * x + 1 + _over_tiles(x), "about 4x + 1"),
+    "fused": (lambda x: 2 * math.sqrt(6) * x, "2√6·x"),
 }
 
 #: x where 4x² = 2x² + 2, FlashAttention-2's order and stored scores; and where x² + 1 = 2x + 1,
@@ -280,30 +221,26 @@ def regimes(largest: float = 2.5) -> Figure:
         f"M = {second**-2:.2f}·d²"
     )
     alt = _regimes_alt(largest)
-    with canvas(title, alt, width=WIDTH, height=4.6) as drawing:
+    with canvas(title, alt, height=4.6) as drawing:
         axes = drawing.axes
-        axes.fill_between(x, 0, _bound(x), color=GREY, alpha=0.25, linewidth=0)
+        axes.fill_between(x, 0, _bound(x), color=COLOURS[4], alpha=0.25, linewidth=0)
         _leading_curves(axes, x, x, np.ones_like(x))
         for meeting, label in ((first, "M = d²"), (second, "M = d²/4")):
             height = float(_LEADING["stored_scores"][0](np.array(meeting)))
-            axes.plot([meeting], [height], "o", color=_LOOKS["stored_scores"].color, markersize=7)
-            axes.annotate(
-                label, (meeting, height), (8, -14), textcoords="offset points", fontsize=SMALL
-            )
+            axes.plot([meeting], [height], "o", color=_LOOKS["stored_scores"][1], markersize=7)
+            note(axes, (meeting, height), label, (8, -7), clear=False)
         axes.text(0.75 * largest, 2.5 * largest / 2, "lower bounds", fontsize=SMALL, ha="center")
         axes.set(xlabel="x = d/√M  (larger M to the left)", ylabel="entries moved, in units of N²")
         axes.set(xlim=(0, largest), ylim=(0, 5.2 * largest))
-        _, top = axes.get_ylim()
-        axes.axvline(0.5, color=GREY, linewidth=1, linestyle=":")
-        axes.text(0.53, 0.95 * top, "M = 4d²", fontsize=SMALL, va="top")
-        drawing.figure.legend(loc="outside upper center", ncols=2, fontsize=SMALL)
+        mark(axes, "M = 4d²", x=0.5, at=0.93)
+        legend(drawing.axes, 2)
     return drawing.result
 
 
 def _regimes_alt(largest: float) -> str:
     one = np.array(1.0)
     told = ", ".join(
-        f"{_LOOKS[name].label} {float(curve(one)):.2f}" for name, (curve, _) in _LEADING.items()
+        f"{_LOOKS[name][0]} {float(curve(one)):.2f}" for name, (curve, _) in _LEADING.items()
     )
     heights = [float(_LEADING["stored_scores"][0](np.array(x))) for x in _MEETINGS]
     return (
@@ -324,10 +261,10 @@ def bound_gap() -> Figure:
     """
     x = np.geomspace(0.125, 16, 400)
     crossing = np.array(_MEETINGS[0])
-    worst = float(_flash2(crossing) / _bound(crossing))
+    worst = float(_LEADING["flash2"][0](crossing) / _bound(crossing))
     title = f"To leading order the best of these orders stays within {worst:.2f} of the lower bound"
     ends = ", ".join(
-        f"{_LOOKS[name].label} {float(curve(x[:1])[0] / _bound(x[:1])[0]):.2f} and "
+        f"{_LOOKS[name][0]} {float(curve(x[:1])[0] / _bound(x[:1])[0]):.2f} and "
         f"{float(curve(x[-1:])[0] / _bound(x[-1:])[0]):.2f}"
         for name, (curve, _) in _LEADING.items()
     )
@@ -337,17 +274,15 @@ def bound_gap() -> Figure:
         f"FlashAttention-2 and stored scores cross at M = d², {worst:.2f} times the bound. At the "
         f"right and left ends, M = {x[0] ** -2:.0f}·d² and {x[-1] ** -2:.4f}·d²: {ends}."
     )
-    with canvas(title, alt, width=WIDTH, height=4.6) as drawing:
+    with canvas(title, alt, height=4.6) as drawing:
         axes = drawing.axes
         _leading_curves(axes, x**-2, x, _bound(x))
-        axes.axhline(1, color=GREY, linewidth=1.2)
+        axes.axhline(1, color=COLOURS[4], linewidth=1.2)
         axes.plot([float(crossing) ** -2], [worst], "o", color=COLOURS[0], markersize=7)
-        axes.text(float(crossing) ** -2, 1.08, f"{worst:.2f}", ha="center")
+        note(axes, (1, worst), f"{worst:.2f}", (0, -8))
         axes.set(xscale="log", xlabel="fast memory M, in units of d²", ylim=(0.7, 4))
-        axes.minorticks_off()
-        axes.xaxis.set_major_formatter("{x:g}")
         axes.set(ylabel="times the lower bound", xlim=(x[-1] ** -2, x[0] ** -2))
-        drawing.figure.legend(loc="outside upper center", ncols=2, fontsize=SMALL)
+        legend(drawing.axes, 2)
     return drawing.result
 
 
@@ -393,15 +328,13 @@ def cache_contents(run: Run, *, first: int = 0, events: int = 120) -> Figure:
         f"{run.writes:,} written"
     )
     shown = {name: held[part] for name, held in holdings.items() if held[part].any()}
-    with canvas(title, _contents_alt(run, shown, part), width=WIDTH, height=4.2) as drawing:
+    with canvas(title, _contents_alt(run, shown, part), height=3.9) as drawing:
         axes = drawing.axes
         _stack(axes, shown, part)
         _rugs(axes, run.trace[part], part, run.capacity or run.peak)
         _capacity_line(axes, run.capacity, part.start)
         axes.set(xlabel="event of the run", ylabel="entries held", xlim=(part.start, part.stop))
-        drawing.figure.legend(
-            loc="outside upper center", ncols=6, fontsize=SMALL, handlelength=1.4, columnspacing=1
-        )
+        legend(axes, 6)
     return drawing.result
 
 
@@ -448,7 +381,7 @@ def _stack(axes: Any, shown: Mapping[str, Array], part: slice) -> None:
             top[corners],
             step="post",
             facecolor=colours[name] + "99",
-            edgecolor=ink(),
+            edgecolor=INK,
             hatch=_HATCHES[index],
             linewidth=0,
             label=name,
@@ -458,16 +391,15 @@ def _stack(axes: Any, shown: Mapping[str, Array], part: slice) -> None:
 
 def _colours(names: Iterable[str]) -> dict[str, str]:
     """Of each array: its own, or one that no other has; grey for those that are summed."""
-    found = {name: GREY if name == "others" else ARRAYS.get(name, "") for name in names}
+    found = {name: COLOURS[4] if name == "others" else ARRAYS.get(name, "") for name in names}
     spare = iter([colour for colour in COLOURS if colour not in found.values()])
     return {name: colour or next(spare) for name, colour in found.items()}
 
 
 def _capacity_line(axes: Any, capacity: int | None, left: int) -> None:
     if capacity is not None:
-        axes.axhline(capacity, linestyle="--", color=ink(), linewidth=1.5)
-        words = f"M = {capacity:,}"
-        axes.annotate(words, (left, capacity), (5, 3), textcoords="offset points", fontsize=SMALL)
+        axes.axhline(capacity, linestyle="--", color=INK, linewidth=1.5)
+        note(axes, (left, capacity), f"M = {capacity:,}", (5, 3))
 
 
 def _rugs(axes: Any, events: Sequence[Event], part: slice, capacity: int) -> None:
@@ -475,7 +407,7 @@ def _rugs(axes: Any, events: Sequence[Event], part: slice, capacity: int) -> Non
     names = {"load": ("read", -0.09), "store": ("write", -0.19)}
     for kind, (_, height) in names.items():
         at = [part.start + index for index, event in enumerate(events) if event.kind == kind]
-        axes.plot(at, [height * capacity] * len(at), "|", color=ink(), markersize=7)
+        axes.plot(at, [height * capacity] * len(at), "|", color=INK, markersize=7)
     ticks = [0, capacity // 2, capacity]
     axes.set_yticks(
         [*(height * capacity for _, height in names.values()), *ticks],
@@ -512,23 +444,23 @@ def ladder(N: int = 16384, d: int = 128, chips: Sequence[str] = _LADDER) -> Figu
         "times 4d² entries"
     )
     wanted = {"4d²": 4 * d * d, "K and V": 2 * N * d, "N²": N * N}
-    with canvas(title, _ladder_alt(rungs, wanted, N, d), width=WIDTH, height=3.8) as drawing:
+    with canvas(title, _ladder_alt(rungs, wanted, N, d), height=3.8) as drawing:
         axes = drawing.axes
         for row, held in enumerate(rungs.values()):
-            axes.plot(list(held.values()), [-row] * len(held), color=GREY, linewidth=1, zorder=1)
+            axes.plot(
+                list(held.values()), [-row] * len(held), color=COLOURS[4], linewidth=1, zorder=1
+            )
             for label, marker, colour in _RUNGS:
                 if label in held:
                     axes.plot([held[label]], [-row], marker, color=colour, markersize=9)
         for label, marker, colour in _RUNGS:
             axes.plot([], [], marker, color=colour, label=label)
         for name, entries in wanted.items():
-            axes.plot([entries] * 2, [-len(rungs) + 0.4, 0.5], ":", color=ink(), linewidth=1)
-            axes.text(entries, 0.62, name, ha="center", fontsize=SMALL)
+            axes.plot([entries] * 2, [-len(rungs) + 0.4, 0.5], ":", color=INK, linewidth=1)
+            note(axes, (entries, 0.5), name, (0, 3))
         axes.set(xscale="log", xlabel="entries of 2 bytes", ylim=(-len(rungs) + 0.4, 1.0))
-        axes.set_yticks([-row for row in range(len(rungs))], list(rungs))
-        axes.minorticks_off()
-        axes.xaxis.set_major_formatter(_power_of_ten)
-        drawing.figure.legend(loc="outside upper center", ncols=2, fontsize=SMALL)
+        axes.set_yticks([-row for row in range(len(rungs))], list(rungs), fontsize=SMALL)
+        legend(drawing.axes, 2)
     return drawing.result
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from costfigures.attention import kind
 from costfigures.canvas import COLOURS, Figure, canvas
+from costfigures.chart import MARKS, legend, line_chart, lines, mark, names, note, points, ticks
 from costfigures.sketch import SMALL, TINT, Point, Sketch, sketch
 from costlib.model.kvcache import kv_bytes, largest_batch
 from costlib.model.transformer import Transformer
@@ -16,29 +18,6 @@ from costlib.timing.roofline import Device, time
 from costlib.units.display import quantity
 from costlib.units.ledger import Ledger
 from costlib.units.numbers import ceil_div
-
-__all__ = [
-    "block_table",
-    "bytes_per_token",
-    "fits",
-    "generation",
-    "prefill_and_decode",
-    "speculation",
-    "step_times",
-    "throughput",
-    "windows",
-]
-
-#: Narrow enough that no text is scaled below 10 px on a page 375 px wide.
-WIDTH = 5.2
-
-_SMALL = 10.5
-_DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (4, 1, 1, 1, 1, 1)))
-_MARKERS = "os^Dv"
-
-
-def _look(number: int) -> dict[str, Any]:
-    return {"color": COLOURS[number], "linestyle": _DASHES[number]}
 
 
 def prefill_and_decode(model: Transformer, device: Device, prompt: int) -> Figure:
@@ -84,7 +63,7 @@ def _two_bars(
     drawing: Sketch,
     corner: Point,
     amounts: tuple[str, str],
-    seconds: tuple[float, float],
+    seconds: Point,
     weights: float,
     scale: float,
 ) -> None:
@@ -125,25 +104,11 @@ def generation(model: Transformer, prompt: int, most: int) -> Figure:
     cached = cached + np.array([model.decode_steps(1, prompt, int(n)).flops for n in steps])
     ratio = without[-1] / cached[-1]
     title = f"Without a cache {most:,} tokens cost {ratio:,.0f} times as much"
-    alt = (
-        f"FLOPs against tokens written after a prompt of {prompt:,}, log-log. Both lines start at "
-        f"{quantity(cached[0], 'FLOP', 3)}. At {most:,} tokens the line with a cache is at "
-        f"{quantity(cached[-1], 'FLOP', 3)}, the one without at {quantity(without[-1], 'FLOP', 3)}."
-    )
-    with canvas(title, alt, width=WIDTH) as drawing:
-        axes = drawing.axes
-        axes.loglog(steps + 1, without, label="without a cache", **_look(1))
-        axes.loglog(steps + 1, cached, label="with a cache", **_look(0))
-        axes.set(xlabel=f"tokens written after a prompt of {prompt:,}", ylabel="FLOPs")
-        axes.legend(fontsize=_SMALL)
+    what = f"TFLOP by tokens written after a prompt of {prompt:,}, log-log"
+    found = {"with a cache": cached / 1e12, "without a cache": without / 1e12}
+    with line_chart(title, what, steps + 1, found) as drawing:
+        drawing.axes.set(xlabel=f"tokens written after a prompt of {prompt:,}", ylabel="TFLOP")
     return drawing.result
-
-
-def _kind(model: Transformer) -> int:
-    """Which sort of attention: 0 MHA, 1 GQA, 2 MQA, 3 MLA."""
-    if model.mla:
-        return 3
-    return 0 if model.kv_heads == model.heads else 2 if model.kv_heads == 1 else 1
 
 
 _KINDS = ("MHA", "GQA", "MQA", "MLA")
@@ -151,67 +116,48 @@ _KINDS = ("MHA", "GQA", "MQA", "MLA")
 
 def bytes_per_token(models: Mapping[str, Transformer]) -> Figure:
     """Bytes that each token leaves in the cache of each model, 16 bits, sorted."""
-    sized = sorted((int(kv_bytes(m, 1, 1)), name, _kind(m)) for name, m in models.items())
+    sized = sorted((int(kv_bytes(m, 1, 1)), name, kind(m)) for name, m in models.items())
     title = f"A token takes from {sized[0][0] / 1e3:.0f} kB to {sized[-1][0] / 1e3:,.0f} kB"
-    told = ", ".join(
-        f"{name} ({_KINDS[kind]}) {size / 1e3:.1f}" for size, name, kind in reversed(sized)
-    )
+    told = ", ".join(f"{name} ({of}) {size / 1e3:.1f}" for size, name, of in reversed(sized))
     alt = f"Dots at the kB of cache per token at 16 bits, log scale: {told}."
-    with canvas(title, alt, width=WIDTH, height=0.34 * len(sized) + 1.1) as drawing:
+    with canvas(title, alt, height=0.34 * len(sized) + 1.1) as drawing:
         axes = drawing.axes
-        for kind, label in enumerate(_KINDS):
-            rows = [row for row, each in enumerate(sized) if each[2] == kind]
-            sizes = [sized[row][0] / 1e3 for row in rows]
-            look = {"color": COLOURS[kind], "markersize": 9, "linestyle": ""}
-            if rows:
-                axes.plot(sizes, rows, _MARKERS[kind], label=label, **look)
-            for row, size in zip(rows, sizes, strict=True):
-                axes.text(1.18 * size, row, f"{size:,.0f}", va="center", fontsize=_SMALL)
-        axes.set_yticks(range(len(sized)), [name for _, name, _ in sized], fontsize=_SMALL)
+        for number, of in enumerate(_KINDS):
+            axes.plot([], [], MARKS[number], color=COLOURS[number], markersize=9, label=of)
+        for row, (size, _, of) in enumerate(sized):
+            number = _KINDS.index(of)
+            axes.plot(size / 1e3, row, MARKS[number], color=COLOURS[number], markersize=9)
+            note(axes, (size / 1e3, row), f"{size / 1e3:,.0f}", (8, 0))
+        names(axes, [name for _, name, _ in sized], up=True)
         axes.set(xscale="log", xlim=(8, sized[-1][0] / 1e3 * 4), xlabel="kB per token, 16 bits")
-        drawing.figure.legend(loc="outside upper left", ncols=4, fontsize=_SMALL)
+        ticks(axes.xaxis, [10, 100, 1000])
+        legend(axes, 4)
     return drawing.result
 
 
 def windows(models: Mapping[str, Transformer], most: int = 131072) -> Figure:
     """Bytes of one sequence's cache against its length: windows bend the line."""
     context = np.unique(np.geomspace(64, most, 200).astype(int))
-    lines = {name: kv_bytes(model, 1, context) for name, model in models.items()}
+    found = {name: kv_bytes(model, 1, context) / 1e9 for name, model in models.items()}
     title = "A window stops a layer's cache from growing"
-    told = "; ".join(
-        f"{name} {quantity(float(kv_bytes(model, 1, 4096)), 'B', 3)} at 4,096 tokens and "
-        f"{quantity(float(lines[name][-1]), 'B', 3)} at {most:,}"
-        for name, model in models.items()
-    )
-    alt = f"Bytes of cache against tokens of context, log-log, 16 bits: {told}."
-    with canvas(title, alt, width=WIDTH, height=4) as drawing:
-        axes = drawing.axes
-        for number, (name, line) in enumerate(lines.items()):
-            axes.loglog(context, line / 1e9, label=name, **_look(number))
-        axes.set(xlabel="tokens of context", ylabel="GB of cache, one sequence")
-        axes.legend(fontsize=_SMALL)
+    what = "GB of cache of one sequence by its tokens, 16 bits"
+    with line_chart(title, what, context, found, height=4) as drawing:
+        drawing.axes.set(xlabel="tokens of context", ylabel="GB of cache, one sequence")
     return drawing.result
 
 
 def fits(models: Mapping[str, Transformer], device: Device) -> Figure:
     """The largest batch that fits a device beside the weights, against the context."""
     context = np.unique(np.geomspace(256, 262144, 160).astype(int))
-    lines: dict[str, Any] = {
+    found: dict[str, Any] = {
         name: largest_batch(model, device, context).largest for name, model in models.items()
     }
+    fitting = {name: (context[line >= 1], line[line >= 1]) for name, line in found.items()}
     title = f"Batch times context is what {device.name} has room for"
-    told = "; ".join(
-        f"{name} {_batch(model, device, 4096):,} sequences of 4,096 tokens and "
-        f"{_batch(model, device, 65536):,} of 65,536"
-        for name, model in models.items()
-    )
-    with canvas(title, f"Largest batch against context, log-log: {told}.", width=WIDTH) as drawing:
-        axes = drawing.axes
-        for number, (name, line) in enumerate(lines.items()):
-            shown = np.where(line >= 1, line, np.nan)
-            axes.loglog(context, shown, label=name, **_look(number))
-        axes.set(xlabel="tokens of context, each sequence", ylabel="sequences that fit")
-        axes.legend(fontsize=_SMALL)
+    what = "Sequences that fit by the tokens of each"
+    with line_chart(title, what, None, fitting, at="legend") as drawing:
+        legend(drawing.axes, 2)
+        drawing.axes.set(xlabel="tokens of context, each sequence", ylabel="sequences that fit")
     return drawing.result
 
 
@@ -237,18 +183,16 @@ def step_times(
         f"Milliseconds of a decode step on {device.name} against context, log-log. A dotted floor "
         f"at {floor:.1f} ms is the weights' share. The cache's share equals it: {told}."
     )
-    with canvas(title, alt, width=WIDTH, height=4) as drawing:
+    found = {f"batch {b}": 1e3 * _step(model, device, b, context) for b in batches}
+    with canvas(title, alt, height=4) as drawing:
         axes = drawing.axes
-        for number, batch in enumerate(batches):
-            line = _step(model, device, batch, context)
-            axes.loglog(context, 1e3 * line, label=f"batch {batch}", **_look(number))
-            at = 1e3 * _step(model, device, batch, round(places[batch]))
-            axes.plot([places[batch]], [at], _MARKERS[number], color=COLOURS[number], markersize=8)
-        axes.axhline(floor, color=COLOURS[4], linewidth=1.2, linestyle=":")
-        axes.text(140, floor * 0.74, f"weights alone: {floor:.1f} ms", fontsize=_SMALL)
+        lines(axes, context, found)
+        steps = [1e3 * _step(model, device, b, round(at)) for b, at in places.items()]
+        points(axes, zip(places.values(), steps, strict=True))
+        mark(axes, y=floor)
+        note(axes, (context[0], floor), f"weights alone: {floor:.1f} ms", (0.01, -4))
         axes.set(xlabel="tokens cached, each sequence", ylabel="milliseconds per step")
-        axes.set(ylim=(floor * 0.65, floor * 90))
-        axes.legend(loc="upper left", fontsize=_SMALL)
+        axes.set(ylim=(floor * 0.65, None))
     return drawing.result
 
 
@@ -261,22 +205,15 @@ def _step(model: Transformer, device: Device, batch: Any, context: Any, new: int
 def throughput(model: Transformer, device: Device, contexts: Sequence[int]) -> Figure:
     """Tokens per second against the batch, until memory is full."""
     title = "Long contexts cap what a batch can buy, and then memory is full"
-    ends, lines = [], []
+    found = {}
     for context in contexts:
-        most = _batch(model, device, context)
-        batch = np.unique(np.geomspace(1, most, 60).astype(int))
+        batch = np.unique(np.geomspace(1, _batch(model, device, context), 60).astype(int))
         rate = batch / _step(model, device, batch, context - 1)
-        ends.append(f"{context:,} tokens: {rate[-1]:,.0f} tokens/s with {most}, memory full")
-        lines.append((context, batch, rate))
-    alt = f"Tokens per second on {device.name} against batch, log-log. {'; '.join(ends)}."
-    with canvas(title, alt, width=WIDTH, height=4) as drawing:
-        axes = drawing.axes
-        for number, (context, batch, rate) in enumerate(lines):
-            label = f"context {context:,}"
-            axes.loglog(batch, rate, label=label, **_look(number))
-            axes.plot(batch[-1:], rate[-1:], _MARKERS[number], color=COLOURS[number], markersize=8)
-        axes.set(xlabel="batch", ylabel="tokens per second")
-        axes.legend(fontsize=_SMALL)
+        found[f"context {context:,}"] = batch, rate
+    what = f"Tokens per second on {device.name} by batch, until memory is full"
+    with line_chart(title, what, None, found, height=4) as drawing:
+        points(drawing.axes, [(batch[-1], rate[-1]) for batch, rate in found.values()])
+        drawing.axes.set(xlabel="batch", ylabel="tokens per second")
     return drawing.result
 
 
@@ -379,25 +316,21 @@ def speculation(
     """Speed-up of speculative decoding against the tokens guessed, for several batches."""
     guesses = np.arange(most + 1)
     expected = expected_tokens(accepted, guesses)
-    lines = {}
+    found = {}
     for batch in batches:
         plain = _step(model, device, batch, cached)
         drafting = _step(draft, device, batch, cached)
         checking = [_step(model, device, batch, cached, int(g) + 1) for g in guesses]
-        lines[batch] = expected * plain / (np.array(checking) + guesses * drafting)
+        found[f"batch {batch}"] = expected * plain / (np.array(checking) + guesses * drafting)
     title = "Guessing far ahead pays for few users and loses for many"
     told = "; ".join(
-        f"batch {batch} best {line.max():.2f} with {int(np.argmax(line))} guessed, "
+        f"{batch} best {line.max():.2f} with {int(np.argmax(line))} guessed, "
         f"{line[-1]:.2f} with {most}"
-        for batch, line in lines.items()
+        for batch, line in found.items()
     )
     alt = f"Speed-up against tokens guessed for each step on {device.name}: {told}."
-    with canvas(title, alt, width=WIDTH) as drawing:
-        axes = drawing.axes
-        for number, (batch, line) in enumerate(lines.items()):
-            marker = _MARKERS[number]
-            axes.plot(guesses, line, marker=marker, label=f"batch {batch}", **_look(number))
-        axes.axhline(1, color=COLOURS[4], linewidth=1.2, linestyle=":")
-        axes.set(xlabel="draft tokens", ylabel="speed-up", ylim=(0.5, 2.15))
-        axes.legend(ncols=2, loc="upper right", fontsize=_SMALL)
+    with canvas(title, alt) as drawing:
+        lines(drawing.axes, guesses, found, "", marks=MARKS)
+        mark(drawing.axes, y=1)
+        drawing.axes.set(xlabel="draft tokens", ylabel="speed-up")
     return drawing.result

@@ -14,16 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from costfigures.canvas import ARRAYS, COLOURS, Figure, canvas
-from costfigures.sketch import TINT, Sketch, sketch
-from costfigures.tiles import GREY, SMALL, WIDTH
+from costfigures.canvas import ARRAYS, COLOURS, SMALL, Figure, canvas
+from costfigures.chart import legend
+from costfigures.sketch import TINT, Point, Sketch, sketch
 from costlib.iomodel import Heads, bounds, compression, counts
 from costlib.iomodel.counting.block_sizes import staircase
 from costlib.iomodel.letters import fast_memory
 from costlib.model.catalog import devices
 from costlib.units.numbers import sizes
-
-__all__ = ["Gap", "at_hand", "gaps", "message", "segment"]
 
 Array = np.ndarray[Any, Any]
 
@@ -91,16 +89,13 @@ def _spent(drawing: Sketch, left: float, shape: tuple[int, int], d: int, cell: f
         ((x - d * cell - 3, y), (rows, d), "Q", ARRAYS["Q"]),
         ((x, y), (rows, columns), "", ARRAYS["S"]),
     ):
-        cells = [(row, column) for row in range(size[0]) for column in range(size[1])]
-        drawing.fill(corner, cells, cell, colour + TINT)
-        drawing.cells(corner, *size, cell, line=0.5)
+        drawing.grid(corner, *size, cell, colour + TINT, line=0.5)
         if name == "K":
             drawing.text((x + columns * cell + 5, y - d * cell / 2 - 3), name)
         elif name:
             drawing.text((x - d * cell - 8, y + rows * cell / 2), name, align="right")
-    words = (f"{rows} + {columns} rows of {d}:", f"{rows * columns} scores")
-    for number, line in enumerate(words):
-        drawing.text((left + 52, 206 + 16 * number), line, align="middle", bold=bool(number))
+    drawing.text((left + 52, 206), f"{rows} + {columns} rows of {d}:", align="middle")
+    drawing.text((left + 52, 222), f"{rows * columns} scores", align="middle", bold=True)
 
 
 def _kept(drawing: Sketch, left: float, count: int, cell: float) -> None:
@@ -108,10 +103,9 @@ def _kept(drawing: Sketch, left: float, count: int, cell: float) -> None:
     rows = -(-count // 8)
     cells = [divmod(number, 8) for number in range(count)]
     corner = (left + 6, 92 + 3 * cell)
-    drawing.fill(corner, cells, cell, ARRAYS["S"] + TINT)
-    drawing.cells(corner, rows, 8, cell, line=0.5)
-    for number, line in enumerate((f"{count} made before:", f"{count} scores")):
-        drawing.text((left + 44, 206 + 16 * number), line, align="middle", bold=bool(number))
+    drawing.grid(corner, rows, 8, cell, ARRAYS["S"] + TINT, cells, line=0.5)
+    drawing.text((left + 44, 206), f"{count} made before:", align="middle")
+    drawing.text((left + 44, 222), f"{count} scores", align="middle", bold=True)
 
 
 def message(side: int = 6, d: int = 2) -> Figure:
@@ -140,7 +134,7 @@ def message(side: int = 6, d: int = 2) -> Figure:
         _told(drawing, side, d)
         bars: list[tuple[int, str, dict[str, Any]]] = [
             (wanted, "numbers: the scores themselves", {"fill": ARRAYS["S"] + TINT}),
-            (sent, "numbers: the rows they come from", {"fill": GREY + TINT}),
+            (sent, "numbers: the rows they come from", {"fill": COLOURS[4] + TINT}),
             (least, "numbers: no scheme needs fewer", {"dashed": True}),
         ]
         for number, (count, words, look) in enumerate(bars):
@@ -167,10 +161,8 @@ def _told(drawing: Sketch, side: int, d: int) -> None:
         ((130, 48 + 11 + 3), (1, d * side), "K"),
     ):
         of = 11 if shape[0] == 1 else cell
-        every = [(row, column) for row in range(shape[0]) for column in range(shape[1])]
-        drawing.fill(corner, every, of, ARRAYS[name] + TINT)
-        drawing.cells(corner, *shape, of, line=0.5)
-    names: list[tuple[tuple[float, float], str]] = [
+        drawing.grid(corner, *shape, of, ARRAYS[name] + TINT, line=0.5)
+    names: list[tuple[Point, str]] = [
         ((4 + d * cell / 2, down - 8), "Q"),
         ((across + side * cell + 9, top + d * cell / 2), "K"),
         ((122, 53), "Q"),
@@ -207,49 +199,26 @@ def segment(rows: int = 4, cols: int = 4, d: int = 2, M: int = 16, N: int = 8) -
         f"trees and above the same columns {parts['V']} entries of V: each pair then serves {d} "
         f"products with V, {pairs * d} in all. Together {held} of 2M = {2 * M} entries."
     )
-    with canvas(title, alt, width=WIDTH, height=3.7) as drawing:
-        axes = drawing.axes
-        _grid(axes, N, rows, cols)
-        _strip(axes, "Q", N, rows, d, at=-0.4, upright=True)
-        _strip(axes, "O", N, rows, d, at=-0.4 - d - 0.9, upright=True)
-        _strip(axes, "K", N, cols, d, at=0.4, upright=False)
-        _strip(axes, "V", N, cols, d, at=0.4 + d + 0.9, upright=False)
-        _tally(axes, parts, N, f"{held} of 2M = {2 * M}\n{pairs} pairs, grey")
-        axes.set(aspect="equal", xlim=(-2 * d - 3.2, N + 6.4), ylim=(-N - 0.6, 2 * d + 3))
-        axes.axis("off")
+    side = 240 / (N + 2 * d + 2)
+    left, top = (2 * d + 1.6) * side, (2 * d + 1.6) * side
+    with sketch(title, alt, height=top + N * side + 4) as drawing:
+        shaded = [(row, column) for row in range(rows) for column in range(cols)]
+        drawing.grid((left, top), N, N, side, COLOURS[4] + "66", shaded)
+        for name, gap, whole in (("Q", 0, rows), ("O", 1, rows), ("K", 0, cols), ("V", 1, cols)):
+            near = (d * (gap + 1) + 0.4 + 0.9 * gap) * side
+            cells = [(row, entry) for row in range(whole) for entry in range(d)]
+            if name in "QO":
+                drawing.grid((left - near, top), N, d, side, ARRAYS[name] + "88", cells)
+                drawing.text((left - near + d * side / 2, top - 9), name, align="middle")
+            else:
+                cells = [(entry, column) for column, entry in cells]
+                drawing.grid((left, top - near), d, N, side, ARRAYS[name] + "88", cells)
+                drawing.text((left + N * side + 10, top - near + d * side / 2), name)
+        words = {"Q": "of Q", "K": "of K", "V": "of V", "O": "output trees"}
+        told = "\n".join(f"{parts[name]} {what}" for name, what in words.items())
+        place = left + N * side + 10, top + N * side / 2
+        drawing.text(place, f"{told}\n\n{held} of 2M = {2 * M}\n{pairs} pairs, grey")
     return drawing.result
-
-
-def _grid(axes: Any, N: int, rows: int, cols: int) -> None:
-    """All pairs, and those whose scores can be made in the segment."""
-    for row in range(N):
-        for column in range(N):
-            _box(axes, column, -row - 1, GREY, "55" if row < rows and column < cols else "")
-
-
-def _strip(axes: Any, name: str, N: int, whole: int, d: int, *, at: float, upright: bool) -> None:
-    """A matrix along a side of the grid, d entries to a row; the available ones are filled."""
-    for index in range(N):
-        for entry in range(d):
-            x, y = (at - entry - 1, -index - 1) if upright else (index, at + entry)
-            _box(axes, x, y, ARRAYS[name], "88" if index < whole else "")
-    middle = (at - d / 2, 0.5) if upright else (N + 0.5, at + d / 2)
-    axes.text(*middle, name, ha="center", va="center", fontsize=12)
-
-
-def _box(axes: Any, x: float, y: float, colour: str, filled: str) -> None:
-    from matplotlib.patches import Rectangle
-
-    face = colour + filled if filled else "none"
-    axes.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor=colour, linewidth=0.8))
-
-
-def _tally(axes: Any, parts: dict[str, int], N: int, told: str) -> None:
-    """The entries beside the grid, and what they come to."""
-    words = {"Q": "of Q", "K": "of K", "V": "of V", "O": "output trees"}
-    lines: Sequence[str] = [f"{parts[name]:3} {words[name]}" for name in words]
-    text = "\n".join([*lines, "", told])
-    axes.text(N + 0.9, -N / 2, text, ha="left", va="center", fontsize=SMALL)
 
 
 # ---------------------------------------------------------------- bound and schedule by shape
@@ -359,7 +328,7 @@ def gaps(shapes: Sequence[Gap] = SHAPES) -> Figure:
         f"memory holds: {', '.join(f'{chip} {m:,}' for chip, m in chips.items())} entries."
     )
     rows = -(-len(shapes) // 2)
-    with canvas(title, alt, rows=rows, columns=2, width=WIDTH, height=0.9 + 1.75 * rows) as drawing:
+    with canvas(title, alt, rows=rows, columns=2, height=0.9 + 1.75 * rows) as drawing:
         grid = np.ravel(drawing.axes)
         for axes, shape, (low, high) in zip(grid, shapes, lines, strict=False):
             _gap(axes, M, low, high, list(chips.values()))
@@ -368,12 +337,7 @@ def gaps(shapes: Sequence[Gap] = SHAPES) -> Figure:
             axes.axis("off")
         for axes in grid[max(0, len(shapes) - 2) : len(shapes)]:
             axes.set_xlabel("M, entries", fontsize=SMALL)
-        drawing.figure.legend(
-            *grid[0].get_legend_handles_labels(),
-            loc="outside upper center",
-            ncols=2,
-            fontsize=SMALL,
-        )
+        legend(grid[0], 2)
         drawing.figure.supylabel("entries moved, times the lower bound", fontsize=SMALL)
     return drawing.result
 
@@ -389,10 +353,10 @@ def _gap(axes: Any, M: Array, low: Array, high: Array, marks: Sequence[int]) -> 
     over = high / low
     axes.fill_between(M, 1, over, color=COLOURS[1], alpha=0.3, linewidth=0, label="gap")
     axes.plot(M, over, color=COLOURS[0], lw=1.6, label="best schedule known")
-    axes.plot(M, np.ones_like(over), color=GREY, lw=1.6, linestyle="--", label="lower bound")
+    axes.plot(M, np.ones_like(over), color=COLOURS[4], lw=1.6, linestyle="--", label="lower bound")
     for mark in marks:
-        axes.axvline(mark, color=GREY, linewidth=0.8, linestyle=":")
-    axes.plot([], [], ":", color=GREY, lw=0.8, label="MI300X, A100, H100")
+        axes.axvline(mark, color=COLOURS[4], linewidth=0.8, linestyle=":")
+    axes.plot([], [], ":", color=COLOURS[4], lw=0.8, label="MI300X, A100, H100")
     axes.set(xscale="log", xticks=[10**4, 10**5, 10**6], xlim=(M[0], M[-1]))
     axes.set(ylim=(0.9, max(2.1, 1.1 * float(over.max()))))
     axes.minorticks_off()

@@ -7,21 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from costfigures.canvas import ARRAYS, COLOURS, Figure, canvas
-from costfigures.sketch import TINT, Sketch, sketch
+from costfigures.chart import lines, mark, note
+from costfigures.sketch import TINT, Point, Sketch, sketch
 from costlib.layers.matmul import exact, matmul, matmul_backward
 from costlib.units.display import quantity
 from costlib.units.precision import Precision
-
-__all__ = [
-    "backward_products",
-    "exact_against_rounded",
-    "matmul_intensity",
-    "matmul_rates",
-    "one_output",
-]
-
-WIDTH = 5.2  #: of a chart, in inches; a phone makes it little smaller
-
 
 # ---------------------------------------------------------------- one output
 
@@ -58,19 +48,13 @@ def _three_grids(
 ) -> None:
     side, top, k, (m, n) = 20, 26, len(row), shape
     lefts = (6, 6 + k * side + 46, 6 + (k + n) * side + 92)
-    along, down = [(1, i) for i in range(k)], [(i, 1) for i in range(k)]
-    for left, name, size, cells, colour in (
-        (lefts[0], "A", (m, k), along, ARRAYS["A"]),
-        (lefts[1], "B", (k, n), down, ARRAYS["B"]),
-        (lefts[2], "C", (m, n), [(1, 1)], ARRAYS["C"]),
+    for left, name, size, words in (
+        (lefts[0], "A", (m, k), {(1, i): a for i, a in enumerate(row)}),
+        (lefts[1], "B", (k, n), {(i, 1): b for i, b in enumerate(column)}),
+        (lefts[2], "C", (m, n), {(1, 1): result}),
     ):
-        drawing.fill((left, top), cells, side, colour + TINT)
-        drawing.cells((left, top), *size, side)
+        drawing.grid((left, top), *size, side, ARRAYS[name] + TINT, words, words=words)
         drawing.text((left, top - 12), f"{name}: {size[0]} × {size[1]}")
-    for i, (a, b) in enumerate(zip(row, column, strict=True)):
-        drawing.text((lefts[0] + (i + 0.5) * side, top + 1.5 * side), str(a), align="middle")
-        drawing.text((lefts[1] + 1.5 * side, top + (i + 0.5) * side), str(b), align="middle")
-    drawing.text((lefts[2] + 1.5 * side, top + 1.5 * side), str(result), align="middle", bold=True)
     for sign, right in zip("×=", lefts[1:], strict=True):
         drawing.text((right - 23, top + 2 * side), sign, align="middle", size=16)
 
@@ -109,15 +93,13 @@ def exact_against_rounded(lengths: Sequence[int] = (1, 3, 64, 4096)) -> Figure:
     )
     title = "2·m·k·n rounds up by 1/(2k − 1)"
     alt = f"A falling straight line on log-log axes. The excess is {told}."
-    with canvas(title, alt, width=WIDTH, height=3.2) as drawing:
-        drawing.axes.loglog(k, excess, color=COLOURS[0])
+    with canvas(title, alt, height=3.2) as drawing:
+        drawing.axes.loglog(k, 100 * excess, color=COLOURS[0])
         for length, value in at.items():
-            drawing.axes.plot([length], [value], "o", color=COLOURS[1])
-            drawing.axes.annotate(
-                f"k = {length:,}: {value:.2%}", (length, value), (8, 4), textcoords="offset points"
-            )
-        drawing.axes.set(xlabel="inner length k", ylabel="excess over the exact count")
-        drawing.axes.set(xlim=(0.8, 60000), ylim=(2e-5, 3))
+            drawing.axes.plot([length], [100 * value], "o", color=COLOURS[1])
+            note(drawing.axes, (length, 100 * value), f"k = {length:,}: {value:.2%}", (8, 4))
+        drawing.axes.set(xlabel="inner length k", ylabel="excess over the exact count, %")
+        drawing.axes.set(xlim=(0.8, 60000), ylim=(2e-3, 300))
     return drawing.result
 
 
@@ -140,18 +122,15 @@ def matmul_intensity(ridges: Mapping[str, float], bytes_per_element: float = 2) 
         + "."
     )
     shown = np.unique(np.geomspace(1, 16384, 40).astype(int)) - 1
-    with canvas(title, alt, width=WIDTH, height=3.6) as drawing:
+    with canvas(title, alt) as drawing:
         axes = drawing.axes
-        axes.loglog(n[shown], square[shown], color=COLOURS[0])
-        axes.loglog(n[shown], vector[shown], color=COLOURS[1], linestyle="--")
-        axes.text(55, 33, "n×n times n×n", color=COLOURS[0], ha="right")
-        axes.text(300, 1.3, "n×n times n×1", color=COLOURS[1])
+        found = {"n×n times n×n": square[shown], "n×n times n×1": vector[shown]}
+        lines(axes, n[shown], found)
         for name, ridge in ridges.items():
-            axes.axhline(ridge, color=COLOURS[4], linewidth=1, linestyle=":")
-            axes.text(1, ridge * 1.15, f"{name}: ridge {ridge:,.0f}", fontsize=10.5)
+            mark(axes, f"{name}: ridge {ridge:,.0f}", y=ridge)
             axes.plot([crossings[name]], [ridge], "o", color=COLOURS[0])
-            axes.text(crossings[name] * 1.3, ridge / 2.1, f"n = {crossings[name]:,}", fontsize=10.5)
-        axes.set(xlabel="n", ylabel="FLOPs per byte", ylim=(0.2, 8000))
+            note(axes, (crossings[name], ridge), f"n = {crossings[name]:,}", (6, -5))
+        axes.set(xlabel="n", ylabel="FLOPs per byte")
     return drawing.result
 
 
@@ -202,11 +181,7 @@ def _parts(matrix: str) -> tuple[str, str, str]:
 
 
 def _product(
-    drawing: Sketch,
-    at: tuple[float, float],
-    matrices: Sequence[str],
-    sizes: Mapping[str, int],
-    unit: float,
+    drawing: Sketch, at: Point, matrices: Sequence[str], sizes: Mapping[str, int], unit: float
 ) -> None:
     """Two factors and their product around a line, the shared length of the factors heavy."""
     (left, middle), shared = at, matrices[0][-1]
@@ -237,11 +212,10 @@ def matmul_rates(sizes: Sequence[int], seconds: Sequence[float]) -> Figure:
     alt = "Measured rate against n: " + ", ".join(
         f"{quantity(rate, 'FLOP/s', 3)} at n = {n}" for n, rate in zip(sizes, rates, strict=True)
     )
-    with canvas(title, alt, width=WIDTH, height=2.9) as drawing:
+    with canvas(title, alt, height=2.9) as drawing:
         drawing.axes.loglog(sizes, [rate / 1e9 for rate in rates], "o-", color=COLOURS[0])
         fastest = sizes[rates.index(best)], best / 1e9
-        words = quantity(best, "FLOP/s", 3)
-        drawing.axes.annotate(words, fastest, (0, 9), textcoords="offset points", ha="right")
+        note(drawing.axes, fastest, quantity(best, "FLOP/s", 3), (-0.01, 6))
         drawing.axes.margins(y=0.2)
         drawing.axes.set(xlabel="n", ylabel="GFLOP/s")
     return drawing.result

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from textwrap import fill
 from typing import Any
 
 import numpy as np
 
-from costfigures.canvas import COLOURS, INK, Figure, canvas
-from costfigures.sketch import WIDTH as WIDTH_OF_DRAWING
-from costfigures.sketch import sketch
+from costfigures.canvas import COLOURS, INK, Canvas, Figure, canvas
+from costfigures.chart import (
+    MARKS,
+    bar_chart,
+    dots,
+    grouped,
+    legend,
+    lines,
+    names,
+    note,
+    percent,
+    ticks,
+)
+from costfigures.sketch import WIDTH, Point, sketch
 from costlib.layers.matmul import linear
 from costlib.measured import Measurement, calibrate, error, parts
 from costlib.measured.timing import machine
@@ -18,27 +30,8 @@ from costlib.timing.roofline import time
 from costlib.units.device import Device
 from costlib.units.display import quantity
 
-__all__ = [
-    "dot_height",
-    "dots",
-    "errors_by_regime",
-    "own_roofline",
-    "predicted_against_measured",
-    "short_steps",
-    "staircase",
-    "strips",
-    "under_the_roof",
-    "waterfall",
-    "waves",
-]
-
-WIDTH = 5.2
-_SMALL = 10.5
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-#: Dots would make a drawing ten times larger.
-_HATCHES = ("", "///", "\\\\\\", "xxx", "---")
-
-Points = Mapping[str, Sequence[tuple[float, float]]]
+Points = Mapping[str, Sequence[Point]]
+Groups = Mapping[str, Sequence[float]]
 
 
 def predicted_against_measured(groups: Points, level: str) -> Figure:
@@ -46,58 +39,54 @@ def predicted_against_measured(groups: Points, level: str) -> Figure:
 
     Of each pair (predicted, measured) in seconds; a bar marks a group's median.
     """
-    every = [pair for pairs in groups.values() for pair in pairs]
-    errors = np.abs([error(*pair) for pair in every])
-    below = sum(p < m for p, m in every)
-    title = f"{level[0].upper()}{level[1:]}: {np.median(errors):.0%} off in the median"
-    told = "; ".join(
-        f"{name}, {len(pairs)} rows, median error "
-        f"{np.median(np.abs([error(*pair) for pair in pairs])):.0%}"
-        for name, pairs in groups.items()
-    )
-    alt = (
-        f"Dots at measured over predicted time, a row for each group, logarithmic. {told}. "
-        f"{below} of {len(every)} rows are predicted too short."
-    )
     slower = {name: [m / p for p, m in pairs] for name, pairs in groups.items()}
-    with canvas(title, alt, width=WIDTH, height=0.42 * len(groups) + 1.0) as drawing:
-        strips(drawing.axes, slower)
+    errors = {name: [error(*pair) for pair in pairs] for name, pairs in groups.items()}
+    every = [times for group in slower.values() for times in group]
+    what = (
+        f"Dots at measured over predicted time, a row for each group, logarithmic. "
+        f"{sum(times > 1 for times in every)} of {len(every)} rows are predicted too short"
+    )
+    level = f"{level[0].upper()}{level[1:]}"
+    with strip_chart(level, what, slower, errors, 0.42) as drawing:
+        pass
     return drawing.result
 
 
-def strips(axes: Any, groups: Mapping[str, Sequence[float]]) -> None:
+@contextmanager
+def strip_chart(
+    level: str, what: str, slower: Groups, errors: Groups, tall: float
+) -> Iterator[Canvas]:
+    """The chart of `strips`, and a text alternative of ``what`` it shows and of median errors."""
+    middles = {name: np.median(np.abs(each)) for name, each in errors.items()}
+    title = f"{level}: {np.median(np.abs(np.concatenate(list(errors.values())))):.0%} off in the "
+    told = "; ".join(
+        f"{name}, {len(errors[name])} rows, median error {middle:.0%}"
+        for name, middle in middles.items()
+    )
+    with canvas(f"{title}median", f"{what}. {told}.", height=tall * len(slower) + 1) as drawing:
+        strips(drawing.axes, slower)
+        yield drawing
+
+
+def strips(axes: Any, groups: Groups) -> None:
     """A row of dots for each group on a logarithmic axis, its median, and where twice too long is.
 
     Dots of a row lie at heights that spread them evenly, and mean nothing.
     """
     least, most = min(map(min, groups.values())), max(map(max, groups.values()))
-    ends = [min(least / 1.3, 0.45), max(most * 1.3, 2.2)]
+    is_wide = least < 0.5 or most > 2
+    ends = (
+        (min(least / 1.15, 0.45), max(1.15 * most, 2.2)) if is_wide else (least / 1.1, 1.1 * most)
+    )
     axes.set_xscale("log")
-    axes.axvspan(0.5, 2, color=COLOURS[4], alpha=0.18, linewidth=0)
+    axes.axvspan(0.5, 2, color=COLOURS[4], alpha=0.18 if is_wide else 0, linewidth=0)
     axes.axvline(1, color=INK, linewidth=1.2)
     for row, (values, colour) in enumerate(zip(groups.values(), COLOURS, strict=False)):
         dots(axes, [(value, row + dot_height(values, value)) for value in values], colour)
         axes.plot([np.median(values)] * 2, [row - 0.44, row + 0.44], color=INK, linewidth=2)
-    powers = [10.0**power for power in range(-3, 7) if ends[0] <= 10.0**power <= ends[1]]
-    if len(powers) < 3:
-        powers = [tick for tick in (0.5, 1, 2, 5, 10) if ends[0] <= tick <= ends[1]]
-    axes.set_xticks(powers, [f"{tick:,g}" for tick in powers])
     axes.minorticks_off()
-    axes.set_yticks(range(len(groups)), list(groups), fontsize=_SMALL)
-    axes.set(xlim=ends, ylim=(len(groups) - 0.4, -0.6), xlabel="times as long as predicted")
-    axes.grid(visible=False, axis="y")
-
-
-def dots(axes: Any, places: Sequence[tuple[float, float]], colour: str) -> None:
-    """Many dots as one path of strokes without a length, which is a tenth of the bytes."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    ends = [end for place in places for end in (place, place)]
-    strokes = Path(ends, [Path.MOVETO, Path.LINETO] * len(places))
-    strokes.should_simplify = False
-    look = {"edgecolor": colour + "bb", "linewidth": 4, "capstyle": "round", "fill": False}
-    axes.add_patch(PathPatch(strokes, **look))
+    names(axes, groups)
+    axes.set(xlim=ends, xlabel="times as long as predicted")
 
 
 def dot_height(values: Sequence[float], value: float) -> float:
@@ -121,27 +110,15 @@ def errors_by_regime(table: Mapping[str, Mapping[str, Sequence[float]]]) -> Figu
     title, alt = _told(ends, levels)
     bars = [end[0] for row in ends.values() for end in row.values()]
     most = min(max(end[1] for row in ends.values() for end in row.values()), 1.3 * max(bars))
-    with canvas(title, alt, width=WIDTH, height=0.68 * len(regimes) + 1.3) as drawing:
+    with canvas(title, alt, height=0.68 * len(regimes) + 1.3) as drawing:
         axes = drawing.axes
-        looks = zip(levels, COLOURS, _HATCHES, strict=False)
-        for number, (level, colour, hatch) in enumerate(looks):
-            shift = (number - (len(levels) - 1) / 2) * 0.84 / len(levels)
-            look: dict[str, Any] = {
-                "color": colour + "88",
-                "edgecolor": INK,
-                "hatch": hatch,
-                "linewidth": 0.8,
-            }
-            values = [row[level][0] for row in ends.values()]
-            where = np.arange(len(regimes)) + shift
-            axes.barh(where, values, 0.84 / len(levels), label=level, **look)
-            _whiskers(axes, where, values, [row[level][1] for row in ends.values()], most)
-        axes.set_yticks(range(len(regimes)), [fill(r, 17) for r in regimes], fontsize=_SMALL)
-        axes.set(ylim=(len(regimes) - 0.5, -0.5), xlabel="error without its sign")
-        axes.set_xlim(0, 1.55 * most)
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-        axes.grid(visible=False, axis="y")
-        _legend_above(drawing, len(levels))
+        middles = {level: [row[level][0] for row in ends.values()] for level in levels}
+        rows = [fill(regime, 17) for regime in regimes]
+        for level, where in grouped(axes, rows, middles).items():
+            far = [row[level][1] for row in ends.values()]
+            _whiskers(axes, where, middles[level], far, most)
+        axes.set(xlabel="error without its sign", xlim=(0, 1.55 * most))
+        percent(axes.xaxis)
     return drawing.result
 
 
@@ -151,8 +128,7 @@ def _whiskers(axes: Any, where: Any, values: Any, far: Any, most: float) -> None
     for at, value, end in zip(where, values, far, strict=True):
         axes.plot([min(end, most)], [at], ">" if end > most else "|", color=INK)
         words = f"{value:.0%} ({end:.0%})"
-        gap = 0.06 if end > most else 0.02
-        axes.text(min(end, most) + gap * most, at, words, va="center", fontsize=10.5)
+        note(axes, (min(end, most), at), words, (9 if end > most else 4, 0))
 
 
 def _told(ends: Mapping[str, Mapping[str, Any]], levels: Sequence[str]) -> tuple[str, str]:
@@ -180,33 +156,14 @@ def waterfall(rows: Mapping[str, Measurement], device: Device) -> Figure:
             shares.setdefault(part, []).append(seconds / row.seconds)
     ideal, rest = shares["ideal"], shares["unexplained"]
     title = f"The ideal time is {min(ideal):.0%} to {max(ideal):.0%} of the measured one"
-    told = "; ".join(
-        f"{name} ({quantity(row.seconds, 's')}): "
-        + ", ".join(f"{part} {values[number]:.0%}" for part, values in shares.items())
-        for number, (name, row) in enumerate(rows.items())
-    )
-    alt = f"Stacked bars in shares of the measured time. {told}. Negative: predicted too long."
-    with canvas(title, alt, width=WIDTH, height=0.55 * len(rows) + 1.9) as drawing:
-        axes, start = drawing.axes, np.zeros(len(rows))
-        looks = zip(shares.items(), (*COLOURS[:4], COLOURS[6]), _HATCHES, strict=False)
-        for (part, values), colour, hatch in looks:
-            look: dict[str, Any] = {
-                "color": colour + "88",
-                "hatch": hatch,
-                "edgecolor": INK,
-                "linewidth": 0.8,
-            }
-            axes.barh(range(len(rows)), values, 0.62, start, label=part, **look)
-            start = start + np.array(values)
-        top = max(1.0, *(1 - value for value in rest))
+    what = "Stacked bars in shares of the measured time. Negative: predicted too long"
+    look: dict[str, Any] = {"height": 0.55 * len(rows) + 1.9, "sums": ""}
+    with bar_chart(title, what, rows, shares, ".0%", **look) as drawing:
+        axes = drawing.axes
         axes.axvline(1, color=INK, linewidth=1.5)
-        axes.set_yticks(range(len(rows)), list(rows), fontsize=_SMALL)
-        axes.set(
-            ylim=(len(rows) - 0.5, -0.5), xlim=(0, 1.04 * top), xlabel="share of measured time"
-        )
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-        axes.grid(visible=False, axis="y")
-        _legend_above(drawing, 3)
+        top = max(1.0, *(1 - value for value in rest))
+        axes.set(xlim=(0, 1.04 * top), xlabel="share of measured time")
+        percent(axes.xaxis)
     return drawing.result
 
 
@@ -223,24 +180,18 @@ def short_steps(points: Points, devices: Mapping[str, Device]) -> Figure:
         for name, device in devices.items()
     )
     alt = f"Log-log chart of the time of a step of attention against the heads it serves. {told}."
-    with canvas("Many short sequences: a step costs by the head", alt, width=WIDTH, height=3.9) as (
-        drawing
-    ):
+    floors = {
+        name: (device.overhead_per_op + device.floor_per_head / (device.cores or 1) * ends) * 1e6
+        for name, device in devices.items()
+    }
+    with canvas("Many short sequences: a step costs by the head", alt, height=3.9) as drawing:
         axes = drawing.axes
-        looks = zip(devices.items(), COLOURS, _MARKERS, ("-", "--", "-."), strict=False)
-        for (name, device), colour, marker, line in looks:
-            served = device.floor_per_head / (device.cores or 1) * ends
-            axes.loglog(ends, (device.overhead_per_op + served) * 1e6, line, color=colour)
+        lines(axes, ends, floors)
+        for number, name in enumerate(devices):
             heads, seconds = np.array(points[name]).T
-            axes.plot(heads, seconds * 1e6, marker, color=colour, markersize=5, label=name)
+            axes.plot(heads, seconds * 1e6, MARKS[number], color=COLOURS[number], markersize=5)
         axes.set(xlabel="sequences × KV heads", ylabel="µs")
-        for ticks, set_ticks in (
-            ([8, 64, 512, 4096, 32768], axes.set_xticks),
-            ([10, 30, 100, 300, 1000], axes.set_yticks),
-        ):
-            set_ticks(ticks, [f"{tick:,}" for tick in ticks])
-        axes.minorticks_off()
-        axes.legend(fontsize=_SMALL, loc="upper left")
+        ticks(axes.xaxis, [8, 64, 512, 4096, 32768])
     return drawing.result
 
 
@@ -261,27 +212,16 @@ def staircase(
     told = "; ".join(f"{name} {np.median(each):.1%}" for name, each in errors.items())
     title = f"m×{k} by {k}×{n}: whole waves of tiles make steps"
     alt = f"Times of {len(points)} products against m, logarithmic. Median errors: {told}."
-    with canvas(title, alt, width=WIDTH, height=4.2) as drawing:
+    with canvas(title, alt, height=4.2) as drawing:
         axes = drawing.axes
-        dashes = ("--", "-.", "-")
-        for (name, curve), colour, line in zip(curves.items(), COLOURS, dashes, strict=False):
-            axes.loglog(rows, curve * 1e6, color=colour, linestyle=line, label=name)
-        axes.loglog(
-            [m for m, _ in points],
-            [t * 1e6 for _, t in points],
-            "o",
-            color=INK,
-            markersize=4,
-            label="measured",
-        )
+        lines(axes, rows, {name: curve * 1e6 for name, curve in curves.items()}, at="legend")
+        for line, dash in zip(axes.lines, ("--", "-.", "-"), strict=False):
+            line.set_linestyle(dash)
+        places = [(m, t * 1e6) for m, t in points]
+        axes.plot(*zip(*places, strict=True), "o", color=INK, markersize=4, label="measured")
         axes.set(xlabel="rows m of the first factor", ylabel="µs")
-        for ticks, set_ticks in (
-            ([1, 8, 64, 512, 4096], axes.set_xticks),
-            ([20, 50, 100, 200, 500], axes.set_yticks),
-        ):
-            set_ticks(ticks, [f"{tick:,}" for tick in ticks])
-        axes.minorticks_off()
-        axes.legend(fontsize=_SMALL, loc="upper left")
+        ticks(axes.xaxis, [1, 8, 64, 512, 4096])
+        legend(axes, 4)
     return drawing.result
 
 
@@ -303,7 +243,7 @@ def waves(m: Sequence[int], n: int, rows: int, columns: int, cores: int) -> Figu
         f"Strips of {cores} squares, one for each core, a strip for each wave of {rows}×{columns} "
         f"tiles; squares without a tile are empty. {'; '.join(busy)}."
     )
-    side, top = (WIDTH_OF_DRAWING - 2) / cores, 0.0
+    side, top = (WIDTH - 2) / cores, 0.0
     with sketch(title, alt, height=sum(24 + 16 * count for count in needed.values())) as drawing:
         for words, each in zip(busy, m, strict=True):
             drawing.text((0, top + 9), words, bold=True)
@@ -330,8 +270,9 @@ def under_the_roof(rows: Mapping[str, Sequence[Measurement]], device: Device) ->
     )
     title = f"The best row reaches {best / peak:.0%} of the peak of {device.name}"
     alt = f"Log-log chart of FLOP/s against FLOPs per byte. {told}."
-    with canvas(title, alt, width=WIDTH, height=4.2) as drawing:
+    with canvas(title, alt, height=4.2) as drawing:
         _roof(drawing.axes, device, device.sixteen_bits, points)
+        legend(drawing.axes)
     return drawing.result
 
 
@@ -351,23 +292,23 @@ def own_roofline(rows: Sequence[Measurement], name: str = "this machine") -> Fig
         f"cache, by the fastest copy, at {cache.ridge(dtype):.1f}. A call costs "
         f"{quantity(fitted.overhead_per_op, 's', 2)}."
     )
-    with canvas(title, alt, width=WIDTH, height=4.2) as drawing:
+    with canvas(title, alt, height=4.2) as drawing:
         _roof(drawing.axes, device, dtype, points)
         left = drawing.axes.get_xlim()[0]
         ends = np.array([left, float(cache.ridge(dtype))])
         look = {"color": INK, "linewidth": 1.2, "linestyle": "--", "label": "roof of a cache"}
         drawing.axes.loglog(ends, cache.attainable(ends, dtype), **look)
         drawing.axes.set_xlim(left, None)
-        drawing.axes.legend(fontsize=_SMALL, loc="lower right")
+        legend(drawing.axes)
     return drawing.result
 
 
-def _place(row: Measurement) -> tuple[float, float]:
+def _place(row: Measurement) -> Point:
     """Intensity, and the FLOP/s reached."""
     return float(row.work.intensity(row.precision)), float(row.work.flops) / row.seconds
 
 
-def _shares(points: Sequence[tuple[float, float]], device: Device) -> list[float]:
+def _shares(points: Sequence[Point], device: Device) -> list[float]:
     return [rate / float(device.attainable(intensity)) for intensity, rate in points]
 
 
@@ -377,20 +318,6 @@ def _roof(axes: Any, device: Device, dtype: str, points: Points) -> None:
     left, right = min(x for x, _ in every) / 2, max(ridge * 4, *(2 * x for x, _ in every))
     ends = np.array([left, ridge, right])
     axes.loglog(ends, device.attainable(ends, dtype), color=INK, linewidth=1.5, label="roof")
-    for (name, group), colour, marker in zip(points.items(), COLOURS, _MARKERS, strict=False):
+    for (name, group), colour, marker in zip(points.items(), COLOURS, MARKS, strict=False):
         axes.plot(*zip(*group, strict=True), marker, color=colour, markersize=5, label=name)
     axes.set(xlabel="FLOPs per byte", ylabel="FLOP/s")
-    axes.legend(fontsize=_SMALL, loc="lower right")
-
-
-def _legend_above(drawing: Any, columns: int) -> None:
-    handles, labels = drawing.axes.get_legend_handles_labels()
-    drawing.figure.legend(
-        handles,
-        labels,
-        ncols=columns,
-        fontsize=_SMALL,
-        loc="outside upper left",
-        handlelength=1.4,
-        columnspacing=1.2,
-    )

@@ -13,16 +13,13 @@ from itertools import pairwise
 from textwrap import wrap
 from typing import Any
 
-from costfigures.canvas import COLOURS, RED, Figure, canvas
-from costfigures.sketch import Sketch, sketch
-from costfigures.tiles import GREY, SMALL, WIDTH
+from costfigures.canvas import COLOURS, RED, Figure
+from costfigures.sketch import SMALL, WIDTH, Point, Sketch, sketch
 from costlib.iomodel.pebbles import Board, Dag, Game, Move, Subset, minimum_dominator, minimum_set
 from costlib.units.numbers import choose
 
-__all__ = ["dominator", "pebbling"]
 
-
-def _places(dag: Dag) -> list[tuple[float, float]]:
+def _places(dag: Dag) -> list[Point]:
     """Where each vertex is drawn: inputs below, each vertex over the middle of its parents.
 
     An input sits right below its first child. Where two vertices of a row would touch or change
@@ -78,27 +75,24 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def _draw_edges(
-    axes: Any, lines: Iterable[tuple[tuple[float, float], tuple[float, float]]]
-) -> None:
+def _draw_edges(axes: Any, lines: Iterable[tuple[Point, Point]]) -> None:
     """Many edges as one line with gaps."""
     x, y = [], []
     for start, end in lines:
         x += [start[0], end[0], math.nan]
         y += [start[1], end[1], math.nan]
-    axes.plot(x, y, color=GREY, linewidth=1, zorder=1)
+    axes.plot(x, y, color=COLOURS[4], linewidth=1, zorder=1)
 
 
 #: Pebbles by shape: a disc is red, a square is blue, a disc on a square is both; with the size of
 #: the marker. Told above the pictures.
 _PEBBLES = (
-    ("no pebble", "o", "none", GREY, 16.0),
+    ("no pebble", "o", "none", COLOURS[4], 16.0),
     ("blue: slow memory", "s", COLOURS[0] + "55", COLOURS[0], 19.0),
     ("red: fast memory", "o", RED + "aa", RED, 15.0),
 )
 
 #: Distances in points, which are also the units of a pebbling's axes.
-_PAGE = 72 * WIDTH
 _ROW = 32.0
 _LINE = 13.0
 
@@ -157,15 +151,15 @@ def _legend(drawing: Sketch) -> None:
 class _Sheet:
     """Where the pictures of a pebbling stand, in points, y pointing down."""
 
-    places: Sequence[tuple[float, float]]  #: of the vertices, from a picture's lower left corner
-    corners: Sequence[tuple[float, float]]
+    places: Sequence[Point]  #: of the vertices, from a picture's lower left corner
+    corners: Sequence[Point]
     captions: Sequence[Sequence[str]]
     width: float  #: of one picture
     height: float  #: of all
 
 
 def _sheet(dag: Dag, shown: Sequence[_Stage], columns: int) -> _Sheet:
-    width = _PAGE / min(columns, len(shown))
+    width = WIDTH / min(columns, len(shown))
     places = _scaled_places(dag, width)
     captions = [_caption(stage, int(width / 6.3)) for stage in shown]
     tall = max(y for _, y in places) + 26
@@ -192,7 +186,7 @@ def _caption(stage: _Stage, width: int) -> list[str]:
     return [f"I/O {stage.paid}", *wrap(", ".join(words), width)]
 
 
-def _scaled_places(dag: Dag, width: float) -> list[tuple[float, float]]:
+def _scaled_places(dag: Dag, width: float) -> list[Point]:
     """Where each vertex is, in points, in a panel of this width."""
     places = _places(dag)
     wide = max(x for x, _ in places)
@@ -281,9 +275,7 @@ def _draw_boards(drawing: Sketch, dag: Dag, sheet: _Sheet, boards: Sequence[Boar
             drawing.text(place, str(vertex), align="middle", size=SMALL)
 
 
-def _between(
-    start: tuple[float, float], end: tuple[float, float], gap: float = 10.0
-) -> tuple[tuple[float, float], tuple[float, float]]:
+def _between(start: Point, end: Point, gap: float = 10.0) -> tuple[Point, Point]:
     """An edge without its ends, where pebbles lie."""
     along = math.dist(start, end)
     across, down = ((b - a) * gap / along for a, b in zip(start, end, strict=True))
@@ -310,21 +302,26 @@ def dominator(dag: Dag, parts: Sequence[Subset | Sequence[int]], part: int = 0) 
         f"Part {part}: {len(sets[part])} vertices behind a dominator of {len(dominating)}, "
         f"minimum set {len(minimum)}"
     )
-    places = [(x, 1.8 * y) for x, y in _scaled_places(dag, _PAGE)]
-    tall = max(y for _, y in places)
+    tall = max(y for _, y in _scaled_places(dag, WIDTH))
+    places = [(x, 48 + 1.8 * (tall - y)) for x, y in _scaled_places(dag, WIDTH)]
+    frames = (
+        ("minimum set", "D", 22, COLOURS[2], minimum, ""),
+        ("dominator", "s", 22, COLOURS[1], dominating, ""),
+        (f"part {part}", "o", 17, COLOURS[0], sets[part], "66"),
+    )
     alt = _dominator_alt(dag, part, sets[part], dominating, minimum)
-    with canvas(title, alt, width=WIDTH, height=tall / 72 + 1.2) as drawing:
-        axes = drawing.axes
+    with sketch(title, alt, height=1.8 * tall + 70) as drawing:
         for start, end in dag.edges:
-            _arrow(axes, places[start], places[end])
-        _frame(axes, [places[v] for v in minimum], "D", 24, COLOURS[2], "minimum set")
-        _frame(axes, [places[v] for v in dominating], "s", 24, COLOURS[1], "dominator")
-        _frame(axes, [places[v] for v in sets[part]], "o", 18, COLOURS[0], f"part {part}", True)
-        for vertex, (x, y) in enumerate(places):
-            axes.text(x, y, str(vertex), ha="center", va="center", fontsize=11)
-        axes.set(xlim=(0, _PAGE), ylim=(-24, tall + 24))
-        axes.axis("off")
-        drawing.figure.legend(loc="outside upper center", ncols=3, fontsize=SMALL, markerscale=0.5)
+            drawing.arrow(*_between(places[start], places[end], 13), colour=COLOURS[4], width=0.9)
+        for number, (words, marker, size, colour, vertices, shade) in enumerate(frames):
+            look: dict[str, Any] = {"markeredgecolor": colour, "markeredgewidth": 1.8}
+            look["markerfacecolor"] = colour + shade if shade else "none"
+            drawing.axes.plot([16 + 120 * number], [12], marker, markersize=size / 2, **look)
+            drawing.text((30 + 120 * number, 12), words)
+            across, down = zip(*(places[v] for v in vertices), strict=True)
+            drawing.axes.plot(across, down, marker, markersize=size, **look)
+        for vertex, place in enumerate(places):
+            drawing.text(place, str(vertex), align="middle")
     return drawing.result
 
 
@@ -336,31 +333,4 @@ def _dominator_alt(
         f"drawn as discs. Every path to it from an input meets its dominator "
         f"{_listed(dominating)}, framed by squares. Its minimum set {_listed(minimum)} is framed "
         "by diamonds."
-    )
-
-
-def _arrow(axes: Any, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """An edge that leaves room for what is written at its ends."""
-    shape = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 12, "shrinkB": 13, "linewidth": 1}
-    axes.annotate("", end, start, arrowprops=shape)
-
-
-def _frame(
-    axes: Any,
-    points: Sequence[tuple[float, float]],
-    marker: str,
-    size: float,
-    colour: str,
-    label: str,
-    filled: bool = False,
-) -> None:
-    axes.plot(
-        [x for x, _ in points],
-        [y for _, y in points],
-        marker,
-        markersize=size,
-        markerfacecolor=colour + "66" if filled else "none",
-        markeredgecolor=colour,
-        markeredgewidth=1.8,
-        label=label,
     )

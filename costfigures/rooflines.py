@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from costfigures.canvas import COLOURS, INK, Figure, canvas
+from costfigures.canvas import COLOURS, INK, SMALL, Figure, canvas
+from costfigures.chart import MARKS, bar_chart, legend, line_chart, lines, mark, note
+from costfigures.sketch import Point
 from costlib.layers.matmul import matmul
 from costlib.model.kvcache import largest_batch
 from costlib.model.transformer import Transformer
@@ -16,23 +18,6 @@ from costlib.timing.roofline import Device, limits, time
 from costlib.units.display import quantity
 from costlib.units.ledger import Ledger
 from costlib.units.numbers import ceil_div
-
-__all__ = [
-    "decode_batches",
-    "guesses",
-    "journey",
-    "phases",
-    "prompts",
-    "splits",
-    "tile_waves",
-]
-
-#: Narrow enough that no text is scaled below 10 px on a page 375 px wide.
-WIDTH = 5.2
-
-_SMALL = 10.5
-_DASHES: tuple[Any, ...] = ("-", "--", "-.", ":")
-_MARKERS = "os^D"
 
 
 def phases(ledgers: Mapping[str, Ledger], device: Device) -> Figure:
@@ -66,7 +51,7 @@ def phases(ledgers: Mapping[str, Ledger], device: Device) -> Figure:
     )
     names = dict.fromkeys(point.name for points in parts.values() for point in points)
     rows = {name: row for row, name in enumerate(names)}
-    with canvas(title, alt, width=WIDTH, height=0.245 * len(rows) + 1.0) as drawing:
+    with canvas(title, alt, height=0.245 * len(rows) + 1.0) as drawing:
         room = 1 - 0.125 * len(parts)
         drawing.figure.get_layout_engine().set(rect=(0, 0, room, 1))
         for number, (name, points) in enumerate(parts.items()):
@@ -80,12 +65,12 @@ def _one_phase(
     axes: Any, name: str, number: int, shares: Sequence[tuple[int, float, float]]
 ) -> None:
     """Markers of a phase, row by row, and its column of percentages."""
-    colour, marker = COLOURS[number], _MARKERS[number]
+    colour, marker = COLOURS[number], MARKS[number]
     rows, places, parts = zip(*shares, strict=True)
     areas = [14 + 330 * part for part in parts]
     axes.scatter(places, rows, areas, color=colour, marker=marker, linewidth=0)
     beside: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "center"}
-    beside |= {"fontsize": _SMALL, "color": colour, "in_layout": False}
+    beside |= {"fontsize": SMALL, "color": colour, "in_layout": False}
     across = 1.18 + 0.22 * number
     for row, part in zip(rows, parts, strict=True):
         words = f"{part:.0%}" if part >= 0.005 else "–"
@@ -95,8 +80,8 @@ def _one_phase(
 
 def _names_and_ridge(axes: Any, names: Sequence[str], ridge: float) -> None:
     axes.axvline(ridge, color=INK, linewidth=1.2, linestyle=":")
-    axes.text(ridge * 0.85, -1.15, f"ridge {ridge:.0f}", fontsize=_SMALL, ha="right", va="center")
-    axes.set_yticks(range(len(names)), names, fontsize=_SMALL)
+    axes.text(ridge * 0.85, -1.15, f"ridge {ridge:.0f}", fontsize=SMALL, ha="right", va="center")
+    axes.set_yticks(range(len(names)), names, fontsize=SMALL)
     axes.set(xscale="log", xlabel="FLOPs per byte", ylim=(len(names) - 0.4, -1.8))
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
@@ -128,7 +113,7 @@ def journey(model: Transformer, device: Device, cached: int, prompts: Sequence[i
         f"ridge of {ridge:.0f} the bytes take longer, right of it the FLOPs. The model's steps: "
         f"{told}. Users have {cached:,} tokens cached each."
     )
-    with canvas(title, alt, width=WIDTH, height=3.7) as drawing:
+    with canvas(title, alt, height=3.7) as drawing:
         axes = drawing.axes
         ends = np.array([0.4, ridge, 6000])
         axes.loglog(ends, device.attainable(ends), color=INK, linewidth=1.6)
@@ -149,49 +134,32 @@ def _regions(axes: Any, ridge: float, peak: float) -> None:
     axes.text((6000 * ridge) ** 0.5, peak * 3, "FLOPs do", **style)
 
 
-def _path(axes: Any, number: int, places: Mapping[str, tuple[float, float]], ridge: float) -> None:
+def _path(axes: Any, number: int, places: Mapping[str, Point], ridge: float) -> None:
     """Steps of one kind, joined in their order; the second kind is named above the slope."""
-    colour, marker = COLOURS[number], _MARKERS[number]
+    colour, marker = COLOURS[number], MARKS[number]
     axes.plot(*zip(*places.values(), strict=True), "--", color=colour, linewidth=1.2)
     axes.plot(*zip(*places.values(), strict=True), marker, color=colour, markersize=7)
     for name, place in places.items():
         offset, align = ((-8, 8), "right") if number else ((9, -9), "left")
         if place[0] > ridge:
             offset, align = (0, -16), "center"
-        style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": align}
-        axes.annotate(name, place, offset, fontsize=_SMALL, **style)
+        note(axes, place, name, offset, va="center", ha=align, clear=False)
 
 
 def decode_batches(model: Transformer, device: Device, contexts: Sequence[int]) -> Figure:
     """Intensity of a decode step against the batch, for several lengths of context."""
     batch = np.unique(np.geomspace(1, 4096, 80).astype(int))
-    lines = {
-        context: model.decode(batch, context - 1, scores="on-chip").intensity()
+    found = {
+        f"{context:,} keys": model.decode(batch, context - 1, scores="on-chip").intensity()
         for context in contexts
     }
     ridge = device.ridge()
     title = "The cache sets a ceiling that no batch can pass"
-    told = ", ".join(f"{line[-1]:.3g} with {context:,} keys" for context, line in lines.items())
-    alt = (
-        f"FLOPs per byte against batch, log-log. All lines begin near {_start(lines):.2f} and "
-        f"level off: at a batch of {batch[-1]:,} they are at {told}. The ridge is {ridge:.0f}."
-    )
-    with canvas(title, alt, width=WIDTH) as drawing:
-        axes = drawing.axes
-        for number, (context, line) in enumerate(lines.items()):
-            look = {"color": COLOURS[number], "linestyle": _DASHES[number]}
-            axes.loglog(batch, line, **look)
-            look = {"ha": "right", "va": "top", "color": COLOURS[number]}
-            axes.text(4096, 0.84 * line[-1], f"{context:,} keys", fontsize=_SMALL, **look)
-        axes.axhline(ridge, color=COLOURS[4], linewidth=1, linestyle=":")
-        axes.text(1.2, ridge * 1.12, f"ridge {ridge:.0f}", fontsize=_SMALL)
-        axes.set(xlabel="batch", ylabel="FLOPs per byte", xlim=(0.9, 5000))
+    what = f"FLOPs per byte by batch, log-log. The ridge is {ridge:.0f}. The lines level off"
+    with line_chart(title, what, batch, found) as drawing:
+        mark(drawing.axes, f"ridge {ridge:.0f}", y=ridge)
+        drawing.axes.set(xlabel="batch", ylabel="FLOPs per byte", ylim=(None, 2.2 * ridge))
     return drawing.result
-
-
-def _start(lines: Mapping[int, Any]) -> float:
-    """Where the first of several lines begins."""
-    return float(next(iter(lines.values()))[0])
 
 
 def prompts(model: Transformer, device: Device, rows: int) -> Figure:
@@ -199,53 +167,49 @@ def prompts(model: Transformer, device: Device, rows: int) -> Figure:
     seq = np.unique(np.geomspace(16, 131072, 120).astype(int))
     fused = model.prefill(1, seq, scores="on-chip")
     again = fused.only("scores", "values").flops / rows  # bytes, at 2 an element
-    lines = {
-        "keys and values read once": fused.intensity(),
-        f"read for every {rows} queries": fused.flops / (fused.bytes() + again),
-        "scores through memory": model.prefill(1, seq, scores="materialised").intensity(),
+    once, every, stored = (
+        "keys and values read once",
+        f"read for every {rows} queries",
+        "scores through memory",
+    )
+    found = {
+        once: fused.intensity(),
+        every: fused.flops / (fused.bytes() + again),
+        stored: model.prefill(1, seq, scores="materialised").intensity(),
     }
     ridge = device.ridge()
-    first = int(seq[np.argmax(lines["keys and values read once"] >= ridge)])
+    first = int(seq[np.argmax(found[once] >= ridge)])
     title = "What attention moves decides what a long prompt costs"
-    told = "; ".join(
-        f"{name}: {line.max():,.0f} at most, {line[-1]:,.0f} at {seq[-1]:,}"
-        for name, line in lines.items()
+    told = ", ".join(f"{line.max():,.0f}" for line in found.values())
+    what = (
+        f"FLOPs per byte by length of the prompt, log-log. All lines pass the ridge of {ridge:.0f} "
+        f"near {first} tokens, part further on and are {told} at most"
     )
-    alt = (
-        f"FLOPs per byte against the length of the prompt, log-log. All lines pass the ridge of "
-        f"{ridge:.0f} near {first} tokens and part further on. {told}."
-    )
-    with canvas(title, alt, width=WIDTH, height=3.9) as drawing:
-        axes = drawing.axes
-        for number, (name, line) in enumerate(lines.items()):
-            axes.loglog(seq, line, _DASHES[number], color=COLOURS[number], label=name)
-        _ridge_line(axes, ridge, 16)
-        axes.set(xlabel="tokens of the prompt", ylabel="FLOPs per byte", ylim=(10, 1e4))
-        drawing.figure.legend(loc="outside upper left", fontsize=_SMALL)
+    with line_chart(title, what, seq, found, height=3.9) as drawing:
+        mark(drawing.axes, f"ridge {ridge:.0f}", y=ridge)
+        drawing.axes.set(xlabel="tokens of the prompt", ylabel="FLOPs per byte", ylim=(10, 1e4))
     return drawing.result
 
 
 def guesses(model: Transformer, device: Device, cached: Sequence[int]) -> Figure:
     """Intensity of a step against its new tokens, for several caches; a batch for comparison."""
     new, ridge = np.arange(1, 513), device.ridge()
-    lines = {
+    found = {
         f"{context:,} cached, new tokens of one sequence": model.decode(1, context, new).intensity()
         for context in cached
     }
     most = max(cached)
-    lines[f"{most:,} cached, sequences of a batch"] = model.decode(new, most).intensity()
+    found[f"{most:,} cached, sequences of a batch"] = model.decode(new, most).intensity()
     title = "New tokens share the cache, a batch does not"
     told = "; ".join(
-        f"{name}: {line[0]:.2f} for one, {_met(line, ridge)}" for name, line in lines.items()
+        f"{name}: {line[0]:.2f} for one, {_met(line, ridge)}" for name, line in found.items()
     )
     alt = f"FLOPs per byte against tokens of a step, log-log. {told}. The ridge is {ridge:.0f}."
-    with canvas(title, alt, width=WIDTH, height=3.9) as drawing:
-        for number, (name, line) in enumerate(lines.items()):
-            look: dict[str, Any] = {"color": COLOURS[number], "linestyle": _DASHES[number]}
-            drawing.axes.loglog(new, line, label=name, **look)
-        _ridge_line(drawing.axes, ridge, 1)
+    with canvas(title, alt, height=3.9) as drawing:
+        lines(drawing.axes, new, found, at="legend")
+        mark(drawing.axes, f"ridge {ridge:.0f}", y=ridge)
         drawing.axes.set(xlabel="tokens in one step", ylabel="FLOPs per byte", ylim=(0.7, 1000))
-        drawing.figure.legend(loc="outside upper left", fontsize=_SMALL)
+        legend(drawing.axes, 1)
     return drawing.result
 
 
@@ -262,29 +226,11 @@ def splits(model: Transformer, device: Device, seq: int, devices: Sequence[int])
         works.append(time(share.where(lambda op: not op.axis), device))
         sends.append(time(share.over("tensor"), device))
     title = "Work divides among devices, messages do not"
-    alt = f"Bars for a prompt of {seq:,} tokens on {device.name}: " + "; ".join(
-        f"{count} device{'s'[: count - 1]} {quantity(work, 's', 3)} of work and "
-        f"{quantity(sent, 's', 3)} of messages"
-        for count, work, sent in zip(devices, works, sends, strict=True)
-    )
-    with canvas(title, f"{alt}.", width=WIDTH) as drawing:
-        axes, places = drawing.axes, range(len(devices))
-        axes.bar(places, [1e3 * w for w in works], color=COLOURS[0], label="work")
-        axes.bar(
-            places,
-            [1e3 * s for s in sends],
-            bottom=[1e3 * w for w in works],
-            color=COLOURS[1],
-            hatch="//",
-            edgecolor=INK,
-            linewidth=0.6,
-            label="all-reduces",
-        )
-        axes.set_xticks(places, [str(count) for count in devices])
-        most = 1e3 * max(w + s for w, s in zip(works, sends, strict=True))
-        axes.set(xlabel="devices", ylabel="milliseconds", ylim=(0, 1.08 * most))
-        axes.legend(fontsize=_SMALL)
-        axes.grid(False)
+    what = f"Bars of milliseconds of a prompt of {seq:,} tokens on {device.name}"
+    parts = {"work": 1e3 * np.array(works), "all-reduces": 1e3 * np.array(sends)}
+    names = [f"{count} device{'s'[: count - 1]}" for count in devices]
+    with bar_chart(title, what, names, parts, ".1f", sums=".0f") as drawing:
+        drawing.axes.set(xlabel="milliseconds")
     return drawing.result
 
 
@@ -303,13 +249,8 @@ def tile_waves(device: Device, tile: int = 128, depth: int = 4096, most: int = 4
         f"rising saw: {useful[0]:.2%} at n = {n[0]}, its highest tooth {useful[best]:.1%} (n = "
         f"{n[best]:,}), {useful[-1]:.1%} at n = {n[-1]:,}."
     )
-    with canvas(title, alt, width=WIDTH, height=3.2) as drawing:
+    with canvas(title, alt, height=3.2) as drawing:
         drawing.axes.plot(n, 100 * useful, color=COLOURS[0], linewidth=1.4)
         drawing.axes.set(xlabel="n of an n×n output", ylabel="useful share of the peak, %")
         drawing.axes.set(ylim=(0, 104), xlim=(0, most))
     return drawing.result
-
-
-def _ridge_line(axes: Any, ridge: float, left: float) -> None:
-    axes.axhline(ridge, color=COLOURS[4], linewidth=1, linestyle=":")
-    axes.text(left, ridge * 1.12, f"ridge {ridge:.0f}", fontsize=_SMALL)

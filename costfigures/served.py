@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from costfigures.canvas import INK, Figure, canvas
-from costfigures.measured import dot_height, strips
+from costfigures.canvas import INK, Figure
+from costfigures.chart import legend
+from costfigures.measured import dot_height, strip_chart
 from costlib.measured import DATASHEET, Constants, Served, error
-
-__all__ = ["predicted_against_published"]
-
-WIDTH = 5.2
-_SMALL = 10.5
 
 
 def predicted_against_published(
@@ -25,38 +19,25 @@ def predicted_against_published(
     ``constants`` has those of each table; a ring is around rows that are faster than a datasheet
     allows to what they describe.
     """
-    found: dict[str, list[tuple[float, float]]] = {}
+    slower: dict[str, list[float]] = {}
+    errors: dict[str, list[float]] = {}
     beyond = []
-    for name, rows in tables.items():
-        for row in rows:
-            pair = row.value, row.predicted(constants.get(name, DATASHEET))
-            found.setdefault(row.setup.regime, []).append(pair)
-            if row.is_beyond:
-                beyond.append((row.setup.regime, *pair))
-    every = [pair for pairs in found.values() for pair in pairs]
-    errors = np.abs([error(predicted, value) for value, predicted in every])
-    title = f"{level}: {np.median(errors):.0%} off in the median"
-    told = "; ".join(
-        f"{regime}, {len(pairs)} rows, median error "
-        f"{np.median(np.abs([error(predicted, value) for value, predicted in pairs])):.0%}"
-        for regime, pairs in sorted(found.items())
+    every = [(name, row) for name, rows in tables.items() for row in rows]
+    for name, row in sorted(every, key=lambda each: each[1].setup.regime):
+        regime, predicted = row.setup.regime, row.predicted(constants.get(name, DATASHEET))
+        slower.setdefault(regime, []).append(predicted / row.value)
+        errors.setdefault(regime, []).append(error(predicted, row.value))
+        beyond += [(regime, predicted / row.value)] if row.is_beyond else []
+    what = (
+        "Dots at predicted over published throughput, a row for each regime, logarithmic. "
+        f"{len(beyond)} of {len(every)} rows are faster than a datasheet allows"
     )
-    alt = (
-        f"Dots at predicted over published throughput, a row for each regime, logarithmic. {told}. "
-        f"{len(beyond)} of {len(every)} rows are faster than a datasheet allows."
-    )
-    slower = {
-        regime: [predicted / value for value, predicted in pairs]
-        for regime, pairs in sorted(found.items())
-    }
-    with canvas(title, alt, width=WIDTH, height=0.6 * len(slower) + 1.0) as drawing:
-        strips(drawing.axes, slower)
+    with strip_chart(level, what, slower, errors, 0.6) as drawing:
         ring: dict[str, Any] = {"markersize": 11, "markerfacecolor": "none", "markeredgecolor": INK}
-        for number, (regime, value, predicted) in enumerate(beyond):
-            times = predicted / value
+        for number, (regime, times) in enumerate(beyond):
             height = list(slower).index(regime) + dot_height(slower[regime], times)
             label = None if number else "beyond a datasheet"
             drawing.axes.plot([times], [height], "o", label=label, **ring)
         if beyond:
-            drawing.figure.legend(fontsize=_SMALL, loc="outside upper left")
+            legend(drawing.axes)
     return drawing.result

@@ -7,61 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from costfigures.batches import apart, filling, life, longest_pause, refilled, token_times
-from costfigures.canvas import COLOURS, INK, Figure, canvas, name_ends, name_line
-from costfigures.sketch import SMALL, TINT, Sketch, sketch
+from costfigures.batches import apart, filling, life, longest_pause, refilled, token_times  # noqa: F401 - of this chapter
+from costfigures.canvas import COLOURS, INK, Figure, canvas
+from costfigures.chart import MARKS, bar_chart, line_chart, lines, look, mark, note, points, ticks
+from costfigures.sketch import SMALL, TINT, Point, Sketch, sketch
+from costlib import serving
 from costlib.model.transformer import Transformer
-from costlib.serving import (
-    Server,
-    ServingRun,
-    best_batch,
-    expected_tokens,
-    frontier,
-    per_million,
-    poisson,
-    read_lines,
-    regimes,
-    saturation,
-    simulate,
-    tensor_limit,
-    weight_gain,
-)
-from costlib.units.display import quantity
-
-__all__ = [
-    "apart",
-    "cache_cuts",
-    "drafts",
-    "energy",
-    "filling",
-    "frontiers",
-    "gains",
-    "latencies",
-    "life",
-    "longest_pause",
-    "prices",
-    "reads",
-    "refilled",
-    "step",
-    "tensor_limits",
-    "timelines",
-]
-
-#: Narrow enough that no text is scaled below 10 px on a page 375 px wide.
-WIDTH = 5.2
-
-_SMALL = 10.5
-_DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (4, 1, 1, 1, 1, 1)))
-_MARKERS = "os^Dv"
-
-
-def _look(number: int) -> dict[str, Any]:
-    return {"color": COLOURS[number], "linestyle": _DASHES[number % len(_DASHES)]}
+from costlib.serving import Server, ServingRun
 
 
 def step(server: Server, context: int, target: float) -> Figure:
     """Seconds of a step against the batch: two straight lines, a target, and where memory ends."""
-    best, lines = best_batch(server, context, target), regimes(server, context)
+    best, limits = serving.best_batch(server, context, target), serving.regimes(server, context)
     room = int(server.room(context + 1))
     batches = np.unique(np.rint(np.geomspace(1, 4 * max(room, best.batch), 120)))
     spent = server.step(batches, context, too_large="ignore")
@@ -73,25 +30,24 @@ def step(server: Server, context: int, target: float) -> Figure:
         f"{1000 * server.step(room, context):.1f}. Two straight lines bound the curve from below: "
         f"weights and caches, and caches and arithmetic. A level line marks the target."
     )
-    with canvas(title, alt, width=WIDTH) as drawing:
+    read = limits.weights + batches * limits.reading
+    done = limits.rest + batches * limits.computing
+    with canvas(title, alt) as drawing:
         axes, fits = drawing.axes, batches <= room
-        axes.loglog(batches[fits], 1000 * seconds[fits], **_look(0))
+        axes.loglog(batches[fits], 1000 * seconds[fits], **look(0))
         axes.loglog(batches[~fits], 1000 * seconds[~fits], alpha=0.4, color=COLOURS[0])
-        read = lines.weights + batches * lines.reading
-        axes.loglog(batches, 1000 * read, **_look(1))
-        done = lines.rest + batches * lines.computing
-        axes.loglog(batches, 1000 * done, **_look(2))
-        axes.axhline(1000 * target, color=COLOURS[4], linewidth=1.2, linestyle=":")
-        axes.axvline(room, color=COLOURS[4], linewidth=1.2, linestyle="-.")
+        axes.loglog(batches, 1000 * read, **look(1))
+        axes.loglog(batches, 1000 * done, **look(2))
+        mark(axes, "target", y=1000 * target)
+        mark(axes, "memory full", x=room, at=0.15)
         axes.plot([best.batch], [1000 * best.tpot], "o", color=COLOURS[0])
         axes.set(xlabel="batch size", ylabel="milliseconds", ylim=(0.2 * 1000 * seconds[0], None))
-        at = (room, 0.5 * 1000 * seconds[0])
-        axes.annotate("memory full", at, (4, 0), textcoords="offset points", fontsize=_SMALL)
-        name_line(axes, (1, 1000 * seconds[0]), "decode step", 0, xytext=(0, 8))
-        name_line(axes, (1, 1000 * read[0]), "reading weights and caches", 1, xytext=(0, -18))
-        some = len(batches) // 4
+        note(axes, (1, 1000 * seconds[0]), "decode step", (0.01, 7), color=COLOURS[0])
+        words = "reading weights and caches"
+        note(axes, (1, 1000 * read[0]), words, (0.01, -7), color=COLOURS[1])
+        some = int(np.searchsorted(done, 0.3 * seconds[0]))
         at = (batches[some], 1000 * done[some])
-        name_line(axes, at, "caches and arithmetic", 2, xytext=(8, 0), va="center")
+        note(axes, at, "caches and arithmetic", (8, 0), color=COLOURS[2])
     return drawing.result
 
 
@@ -103,71 +59,45 @@ def frontiers(servers: Mapping[str, Server], context: int) -> Figure:
         if room < 1:
             continue
         batches = np.unique(np.rint(np.geomspace(1, room, 60)))
-        curves[name] = frontier(server, context, batches, prompt=1)
+        curves[name] = serving.frontier(server, context, batches, prompt=1)
     if not curves:
         raise ValueError("none of these servers has room for a sequence: give them more devices")
-    told = "; ".join(
-        f"{name} from {found.per_user[0]:.0f} for one user to {found.per_user[-1]:.0f} for each "
-        f"of {int(found.batch[-1]):,}, {found.throughput[-1] / found.server.devices:,.0f} a device"
-        for name, found in curves.items()
-    )
+    found = {
+        name: (each.per_user[::-1], (each.throughput / each.server.devices)[::-1])
+        for name, each in curves.items()
+    }
     title = "Speed for one user against throughput for all"
-    alt = f"Tokens a second: {told}. Each curve falls to the right, and ends where memory is full."
-    with canvas(title, alt, width=WIDTH, height=3.9) as drawing:
-        axes = drawing.axes
-        for number, found in enumerate(curves.values()):
-            each = found.throughput / found.server.devices
-            axes.loglog(found.per_user, each, **_look(number))
-            axes.plot(found.per_user[-1:], each[-1:], _MARKERS[number], color=COLOURS[number])
-        axes.set(xlabel="tokens/s per user", ylabel="tokens/s per device")
-        _plain_ticks(axes)
-        low = [float(found.throughput[0] / found.server.devices) for found in curves.values()]
-        name_ends(axes, list(zip(low, curves, strict=True)))
+    what = "Tokens/s of a device by tokens/s of each user, from where memory is full"
+    with line_chart(title, what, None, found, height=3.9) as drawing:
+        points(drawing.axes, [(across[0], up[0]) for across, up in found.values()])
+        drawing.axes.set(xlabel="tokens/s per user", ylabel="tokens/s per device")
     return drawing.result
-
-
-def _plain_ticks(axes: Any) -> None:
-    """Ones, twos and fives on the level axis, as plain numbers."""
-    low, high = axes.get_xlim()
-    marks = [digit * 10**power for power in range(-3, 6) for digit in (1, 2, 5)]
-    axes.set_xticks(shown := [mark for mark in marks if low <= mark <= high])
-    axes.set_xticklabels([f"{mark:g}" for mark in shown])
-    axes.minorticks_off()
 
 
 def latencies(
     server: Server, shares: Sequence[float], *, prompt: int, answer: int, count: int, most: int
 ) -> Figure:
     """p50 and p99 of TTFT and TPOT against the load, as a share of saturation."""
-    full = saturation(server, prompt, answer, most=most)
+    full = serving.saturation(server, prompt, answer, most=most)
     rows = []
     for share in shares:
-        asked = poisson(share * full.requests_per_s, count, prompt=prompt, answer=answer, seed=1)
-        run = simulate(asked, server, most=most)
+        asked = serving.poisson(
+            share * full.requests_per_s, count, prompt=prompt, answer=answer, seed=1
+        )
+        run = serving.simulate(asked, server, most=most)
         first, later = run.ttft, run.tpot
         rows.append([*np.percentile(first, [50, 99]), *np.percentile(later, [50, 99])])
     table = 1000 * np.array(rows)
     names = ("TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99")
-    told = "; ".join(
-        f"{name} {table[0, n]:.3g} at {shares[0]:.0%} and {table[-1, n]:.3g} at {shares[-1]:.0%}"
-        for n, name in enumerate(names)
-    )
     title = "TTFT and TPOT grow with the load"
-    alt = f"Milliseconds against the load as a share of the most that can be served: {told}."
-    with canvas(title, alt, width=WIDTH) as drawing:
-        axes = drawing.axes
-        for number in range(len(names)):
-            at = 100 * np.array(shares)
-            axes.semilogy(at, table[:, number], marker=_MARKERS[number], **_look(number))
-        axes.axvline(100, color=COLOURS[4], linewidth=1.2, linestyle=":")
-        axes.set(xlabel="load, % of saturation", ylabel="milliseconds")
-        name_ends(axes, list(zip(table[-1], names, strict=True)))
+    found, at = dict(zip(names, table.T, strict=True)), 100 * np.array(shares)
+    with line_chart(title, "Milliseconds by load in %", at, found, "y", marks=MARKS) as drawing:
+        mark(drawing.axes, x=100)
+        drawing.axes.set(xlabel="load, % of saturation", ylabel="milliseconds")
     return drawing.result
 
 
-def timelines(
-    runs: Mapping[str, ServingRun], many: int, *, window: tuple[float, float] | None = None
-) -> Figure:
+def timelines(runs: Mapping[str, ServingRun], many: int, *, window: Point | None = None) -> Figure:
     """The first requests of several runs in time: queue, prefill, and each token.
 
     The runs take every step by itself. ``window`` is from when to when, in seconds.
@@ -180,10 +110,10 @@ def timelines(
     ends = window or (0.0, until)
     title = "A whole prefill stops the decode of all others"
     alt = f"{many} requests in time: queue, prefill, a tick for each token. {told}."
-    with canvas(title, alt, width=WIDTH, height=4.4) as drawing:
+    with canvas(title, alt, height=3.9) as drawing:
         axes, top = drawing.axes, 0.0
         for name, run in runs.items():
-            axes.text(ends[0], top - 0.1, name, fontsize=_SMALL, va="bottom")
+            note(axes, (ends[0], top), name, (0.01, 1))
             for who in range(many):
                 _bars(axes, run, who, top + 0.5 + who, ends)
             top += many + 2
@@ -193,7 +123,7 @@ def timelines(
     return drawing.result
 
 
-def _bars(axes: Any, run: ServingRun, who: int, height: float, ends: tuple[float, float]) -> None:
+def _bars(axes: Any, run: ServingRun, who: int, height: float, ends: Point) -> None:
     """One request: an empty bar while it waits, a hatched one while it is read, then its tokens."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -214,22 +144,17 @@ def _bars(axes: Any, run: ServingRun, who: int, height: float, ends: tuple[float
 def gains(device: Any, names: Sequence[str], most: int = 2048) -> Figure:
     """How much faster a GEMM with weights gets in fewer bits, against its rows."""
     batches = np.unique(np.rint(np.geomspace(1, most, 200)))
-    lines = {name: weight_gain(device, name, batches) for name in names}
-    told = "; ".join(
-        f"{name} {line[0]:.2f} times for one row and {line[-1]:.2f} for {most:,}"
-        for name, line in lines.items()
-    )
+    found = {name: serving.weight_gain(device, name, batches) for name in names}
     title = "Weight-only quantization helps until GEMMs are compute bound"
-    alt = f"Speed of a GEMM relative to 16 bits, by its rows, on {device.name}: {told}."
-    with canvas(title, alt, width=WIDTH) as drawing:
+    what = f"Speed of a GEMM relative to 16 bits by its rows, on {device.name}"
+    with line_chart(title, what, batches, found, "x", at="") as drawing:
         axes = drawing.axes
-        for number, (name, line) in enumerate(lines.items()):
-            axes.semilogx(batches, line, **_look(number))
-            is_first = line[0] == max(each[0] for each in lines.values())
-            name_line(axes, (1, line[0]), name, number, xytext=(0, 6 if is_first else -16))
-        axes.axhline(1, color=COLOURS[4], linewidth=1.2, linestyle=":")
+        for number, (name, line) in enumerate(found.items()):
+            is_first = line[0] == max(each[0] for each in found.values())
+            note(axes, (1, line[0]), name, (0.01, 5 if is_first else -6), color=COLOURS[number])
+        mark(axes, y=1)
         axes.set(xlabel="rows of the GEMM", ylabel="speed relative to 16 bits")
-        axes.set_ylim(0, 1.12 * max(line[0] for line in lines.values()))
+        axes.set_ylim(0, 1.12 * max(line[0] for line in found.values()))
     return drawing.result
 
 
@@ -238,70 +163,52 @@ def drafts(
 ) -> Figure:
     """Speed-up of checking drafts against the batch, for several contexts."""
     batches = np.unique(np.rint(np.geomspace(1, 1024, 80)))
-    tokens = expected_tokens(accepted, number)
-    lines = {}
+    tokens = serving.expected_tokens(accepted, number)
+    found = {}
     for context in contexts:
         plain = server.step(batches, context, too_large="ignore")
         spent = server.step(batches, context, number + 1, too_large="ignore")
         spent = spent + number * draft_cost * plain
-        lines[context] = tokens * plain / spent
-    told = "; ".join(
-        f"with {context:,} cached {line[0]:.2f} for one and {line[-1]:.2f} for {batches[-1]:,.0f}"
-        for context, line in lines.items()
-    )
+        found[f"{context:,} tokens cached"] = tokens * plain / spent
     title = "Drafts pay at every batch size if contexts are long"
-    alt = f"Speed-up of {number} drafts at {accepted:.0%} accepted against the batch: {told}."
-    with canvas(title, alt, width=WIDTH) as drawing:
-        axes = drawing.axes
-        for place, line in enumerate(lines.values()):
-            axes.semilogx(batches, line, **_look(place))
-        axes.axhline(1, color=COLOURS[4], linewidth=1.2, linestyle=":")
-        axes.set(xlabel="batch size", ylabel="speed-up", ylim=(0, None))
-        name_ends(axes, [(line[-1], f"{n:,} tokens\ncached") for n, line in lines.items()], 0.15)
+    what = f"Speed-up of {number} drafts at {accepted:.0%} accepted by batch"
+    with line_chart(title, what, batches, found, "x") as drawing:
+        mark(drawing.axes, y=1)
+        drawing.axes.set(xlabel="batch size", ylabel="speed-up", ylim=(0, None))
     return drawing.result
 
 
 def tensor_limits(server: Server, context: int, waits: Sequence[float], most: int = 256) -> Figure:
     """Milliseconds of a step for one sequence against the devices that share it, for each wait."""
     devices = np.unique(np.rint(np.geomspace(1, most, 50)))
-    ends = {f"latency {1e6 * w:g} µs": tensor_limit(server, context, latency=w) for w in waits}
-    lines = {name: 1e3 * end.step(devices) for name, end in ends.items()}
+    ends = {
+        f"latency {1e6 * w:g} µs": serving.tensor_limit(server, context, latency=w) for w in waits
+    }
+    found = {name: 1e3 * end.step(devices) for name, end in ends.items()}
     told = "; ".join(
-        f"{name} {lines[name][-1]:.2g} ms, both parts are equal at {end.devices:,.0f} devices"
+        f"{name} {found[name][-1]:.2g} ms, both parts are equal at {end.devices:,.0f} devices"
         for name, end in ends.items()
     )
     title = "Longer latencies end the gain from more devices earlier"
     alt = f"Milliseconds of a decode step against devices, log-log. At {most} devices: {told}."
-    with canvas(title, alt, width=WIDTH) as drawing:
+    with canvas(title, alt) as drawing:
         axes = drawing.axes
-        for number, (name, line) in enumerate(lines.items()):
-            axes.loglog(devices, line, **_look(number))
-            equal = ends[name].devices
-            if equal < most:
-                axes.plot(equal, 1e3 * ends[name].step(equal), "o", color=COLOURS[number])
+        lines(axes, devices, found)
+        for number, end in enumerate(ends.values()):
+            if end.devices < most:
+                axes.plot(end.devices, 1e3 * end.step(end.devices), "o", color=COLOURS[number])
         axes.set(xlabel="devices", ylabel="milliseconds of a step")
-        _plain_ticks(axes)
-        name_ends(axes, [(line[-1], name) for name, line in lines.items()])
+        ticks(axes.xaxis, [n for n in (1, 4, 16, 64, 256) if n <= most])
     return drawing.result
 
 
 def reads(models: Mapping[str, Transformer], most: int = 2**20) -> Figure:
     """Bytes of cache that one step moves for one sequence, against its context."""
     contexts = np.geomspace(128, most, 120)
-    lines = {name: read_lines(model)(contexts) for name, model in models.items()}
-    told = "; ".join(
-        f"{name} {quantity(float(line[0]), 'B', 3)} at 128 tokens and "
-        f"{quantity(float(line[-1]), 'B', 3)} at {most:,}"
-        for name, line in lines.items()
-    )
+    found = {name: serving.read_lines(model)(contexts) / 1e9 for name, model in models.items()}
     title = "Bytes of the cache in a decode step, by kind of attention"
-    alt = f"Bytes that a step moves against the context, log-log: {told}."
-    with canvas(title, alt, width=WIDTH) as drawing:
-        axes = drawing.axes
-        for number, line in enumerate(lines.values()):
-            axes.loglog(contexts, line, **_look(number))
-        axes.set(xlabel="context, tokens", ylabel="bytes per step")
-        name_ends(axes, [(line[-1], name) for name, line in lines.items()])
+    with line_chart(title, "GB that a step moves by context", contexts, found) as drawing:
+        drawing.axes.set(xlabel="context, tokens", ylabel="GB per step")
     return drawing.result
 
 
@@ -313,21 +220,14 @@ def prices(servers: Mapping[str, Server], context: int, per_hour: float) -> Figu
             continue
         batches = np.unique(np.rint(np.geomspace(1, server.room(context + 1), 60)))
         seconds = server.step(batches, context)
-        curves[name] = 1000 * seconds, per_million(seconds / batches, per_hour * server.per_copy)
-    told = "; ".join(
-        f"{name} {money[0]:.2f} at {wait[0]:.1f} ms and {money[-1]:.3f} at {wait[-1]:.1f}"
-        for name, (wait, money) in curves.items()
-    )
+        curves[name] = (
+            1000 * seconds,
+            serving.per_million(seconds / batches, per_hour * server.per_copy),
+        )
     title = "A longer TPOT makes tokens cheaper"
-    alt = f"Dollars for a million tokens against milliseconds of each, log-log: {told}."
-    with canvas(title, alt, width=WIDTH) as drawing:
-        axes = drawing.axes
-        for number, (wait, money) in enumerate(curves.values()):
-            axes.loglog(wait, money, **_look(number))
-            axes.plot(wait[-1:], money[-1:], _MARKERS[number], color=COLOURS[number])
-        axes.set(xlabel="TPOT, ms", ylabel="dollars per million tokens")
-        _plain_ticks(axes)
-        name_ends(axes, [(money[-1], name) for name, (_, money) in curves.items()])
+    with line_chart(title, "Dollars for a million tokens by ms of each", None, curves) as drawing:
+        points(drawing.axes, [(wait[-1], money[-1]) for wait, money in curves.values()])
+        drawing.axes.set(xlabel="TPOT, ms", ylabel="dollars per million tokens")
     return drawing.result
 
 
@@ -348,28 +248,12 @@ def energy(
         rows.append([float(each) / batch for each in (*spent, per_byte * work.bytes())])
     table = np.array(rows)
     totals, names = table.sum(axis=1), ("idle power", "FLOPs", "bytes of HBM")
-    told = "; ".join(
-        f"batch {batch:,}: {total:.2g} J, "
-        + ", ".join(f"{name} {part / total:.0%}" for name, part in zip(names, row, strict=True))
-        for batch, total, row in zip(batches, totals, table, strict=True)
-    )
     title = "A larger batch divides the energy of the weights among its tokens"
-    alt = f"Bars of shares of the energy of an output token. {told}."
-    with canvas(title, alt, width=WIDTH, height=2.6) as drawing:
-        axes, left = drawing.axes, np.zeros(len(batches))
-        heights = np.arange(len(batches))[::-1]
-        for number, name in enumerate(names):
-            share = 100 * table[:, number] / totals
-            look = {"color": COLOURS[number] + "77", "edgecolor": COLOURS[number]}
-            axes.barh(
-                heights, share, 0.62, left, label=name, hatch=("", "//", "..")[number], **look
-            )
-            left = left + share
-        labels = [f"batch {b:,}\n{t:.2g} J" for b, t in zip(batches, totals, strict=True)]
-        axes.set_yticks(heights, labels)
-        axes.set(xlabel="% of the energy of an output token", xlim=(0, 100))
-        axes.grid(visible=False, axis="y")
-        drawing.figure.legend(loc="outside upper left", ncols=3, fontsize=_SMALL)
+    what = "Bars of shares of the energy of an output token, per cent"
+    labels = [f"batch {b:,}\n{t:.2g} J" for b, t in zip(batches, totals, strict=True)]
+    parts = dict(zip(names, 100 * table.T / totals, strict=True))
+    with bar_chart(title, what, labels, parts, ".0f", sums="", height=2.6) as drawing:
+        drawing.axes.set(xlabel="% of the energy of an output token", xlim=(0, 100))
     return drawing.result
 
 
@@ -399,20 +283,18 @@ def cache_cuts() -> Figure:
                 _layer(drawing, (left, 22 + 38 * layer), 4, layer, axis)
                 _layer(drawing, (left, 200 + 18 * layer), 1, layer, axis)
         drawing.text((4, 188), "latents: one row for all heads", size=SMALL)
-        for number in range(4):
-            look: dict[str, Any] = {"fill": COLOURS[number] + TINT, "edge": COLOURS[number]}
-            drawing.box((4 + 88 * number, 276), 12, 12, **look)
-            drawing.text((21 + 88 * number, 282), f"device {number + 1}", size=SMALL)
+        names = {f"device {n + 1}": COLOURS[n] + TINT for n in range(4)}
+        drawing.key((4, 282), names, 88)
     return drawing.result
 
 
-def _layer(drawing: Sketch, corner: tuple[float, float], heads: int, layer: int, axis: int) -> None:
+def _layer(drawing: Sketch, corner: Point, heads: int, layer: int, axis: int) -> None:
     """The cache of a layer, eight tokens wide, in the colours of the devices that keep it.
 
     Latents have no heads to divide, so every device keeps them: that is grey.
     """
     side = (13.5, 8.0 if heads > 1 else 12.0)
-    kept: dict[str, list[tuple[float, float]]] = {}
+    kept: dict[str, list[Point]] = {}
     for head in range(heads):
         for token in range(8):
             device = (layer, head, token)[axis] % 4 if heads > 1 or axis != 1 else 4

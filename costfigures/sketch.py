@@ -7,14 +7,13 @@ text at `SMALL` or more, and it is legible everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from math import hypot
 from typing import Any
 
-from costfigures.canvas import INK, Figure, canvas
-
-__all__ = ["SMALL", "TEXT", "TINT", "WIDTH", "Point", "Sketch", "sketch"]
+from costfigures.canvas import INK, Figure, canvas, halo
 
 WIDTH = 360  #: of a drawing, unless there is a reason
 TEXT = 11.0  #: of words
@@ -50,15 +49,18 @@ class Sketch:
         bold: bool = False,
         italic: bool = False,
         upright: bool = False,
+        clear: bool = False,
     ) -> None:
         """Words whose left end, middle or right end stands ``at`` a place, half above, half below.
 
-        ``upright`` words are read from below.
+        ``upright`` words are read from below, and no line runs through ``clear`` ones.
         """
         drawn = self.axes.text(
             *at, words, ha=_ACROSS[align], va="center_baseline" if not upright else "center"
         )
         drawn.set(fontsize=size, color=colour, rotation=90 if upright else 0)
+        if clear:
+            halo(drawn)
         drawn.set(weight="bold" if bold else "normal", style="italic" if italic else "normal")
 
     def box(
@@ -68,6 +70,7 @@ class Sketch:
         height: float,
         words: str = "",
         *,
+        colour: str = "",
         fill: str = "none",
         edge: str = INK,
         line: float = 1.0,
@@ -75,9 +78,13 @@ class Sketch:
         dashed: bool = False,
         **text: Any,
     ) -> None:
-        """A rectangle from its upper left corner, with words in its middle."""
+        """A rectangle from its upper left corner, with words in its middle.
+
+        A ``colour`` is its edge, and fills it as a tint.
+        """
         from matplotlib.patches import Rectangle
 
+        fill, edge = (colour + TINT, colour) if colour else (fill, edge)
         style: dict[str, Any] = {"facecolor": fill, "edgecolor": edge, "hatch": hatch}
         style["linewidth"] = line
         style |= {"linestyle": "--" if dashed else "-", "zorder": self._next()}
@@ -155,6 +162,43 @@ class Sketch:
             style = {"facecolor": colour, "linewidth": 0, "zorder": self._next()}
             self.axes.add_patch(PathPatch(whole, **style))
 
+    def grid(
+        self,
+        corner: Point,
+        rows: int,
+        columns: int,
+        side: float | Point,
+        colour: str,
+        cells: Iterable[Point] | None = None,
+        *,
+        line: float = 0.8,
+        words: Mapping[Any, Any] | None = None,
+    ) -> None:
+        """A grid with all its cells filled, or some, and words in the middle of some."""
+        every = [(row, column) for row in range(rows) for column in range(columns)]
+        self.fill(corner, every if cells is None else cells, side, colour)
+        self.cells(corner, rows, columns, side, line=line)
+        wide, high = (side, side) if isinstance(side, int | float) else side
+        for (row, column), word in (words or {}).items():
+            middle = corner[0] + (column + 0.5) * wide, corner[1] + (row + 0.5) * high
+            self.text(middle, str(word), align="middle")
+
+    def row(self, corner: Point, high: float, parts: Iterable[tuple[str, float, str]]) -> None:
+        """Boxes one after another, each with its words if they fit, its width and its colour."""
+        left, top = corner
+        for words, wide, fill in parts:
+            fitting = words if wide > 6.5 * len(words) + 4 else ""
+            edge = fill[:7] if len(fill) > 7 else "none"
+            self.box((left, top), wide, high, fitting, fill=fill, edge=edge)
+            left += wide
+
+    def key(self, corner: Point, colours: Mapping[str, str], step: float) -> None:
+        """What colours mean, side by side."""
+        for number, (name, colour) in enumerate(colours.items()):
+            x, y = corner[0] + step * number, corner[1]
+            self.box((x, y - 6), 12, 12, fill=colour, edge=colour[:7])
+            self.text((x + 17, y), name, size=SMALL)
+
     def _strokes(self, lines: Sequence[Sequence[Point]], width: float) -> None:
         from matplotlib.patches import PathPatch
         from matplotlib.path import Path
@@ -162,6 +206,27 @@ class Sketch:
         whole = Path.make_compound_path(*(Path(line) for line in lines))
         style = {"edgecolor": INK, "linewidth": width, "zorder": self._next()}
         self.axes.add_patch(PathPatch(whole, fill=False, **style))
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """Time from left to right in a sketch: where its zero is, and how long a second."""
+
+    drawing: Sketch
+    left: float
+    scale: float
+
+    def at(self, seconds: float) -> float:
+        """Where a time is."""
+        return self.left + float(seconds) * self.scale
+
+    def bar(
+        self, y: float, span: Sequence[float], words: str = "", high: float = 14, **look: Any
+    ) -> None:
+        """A box from one time to another, with words if they fit."""
+        begin, end = map(self.at, span)
+        fitting = words if end - begin > 6.5 * len(words) + 4 else ""
+        self.drawing.box((begin, y), end - begin, high, fitting, size=SMALL, **look)
 
 
 @contextmanager

@@ -10,16 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from costfigures.canvas import COLOURS, INK, Figure, canvas
-from costfigures.sketch import WIDTH, Sketch, sketch
+from costfigures.chart import MARKS, legend, mark, names, note, ticks
+from costfigures.sketch import WIDTH, Point, Sketch, sketch
 from costlib.units.display import quantity
 
 if TYPE_CHECKING:
     from costlib.sources import Reconciliation
-
-__all__ = ["answers", "differences", "recorded", "same_step"]
-
-_SMALL = 10.5
-_MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
 #: Where totals begin and how long the longest is; the height of a difference.
 _FROM, _LONG, _ROW = 70.0, 190.0, 31.0
@@ -86,9 +82,7 @@ def _magnified(terms: Iterable[float], scale: float, beside: float) -> tuple[int
     return factor, (beside if low else 2.0) - factor * low
 
 
-def _difference(
-    drawing: Sketch, place: tuple[float, float], wide: float, reason: str, words: str
-) -> None:
+def _difference(drawing: Sketch, place: Point, wide: float, reason: str, words: str) -> None:
     """A row: what it is, and its bar from zero to its side."""
     zero, top = place
     is_sum, is_more = reason == "together", wide > 0
@@ -118,31 +112,21 @@ def same_step(counts: Mapping[str, tuple[float | None, float | None]]) -> Figure
     )
     flops = [pair[0] for pair in ratios.values() if pair[0] is not None]
     title = f"One step, and FLOPs that differ by a factor of {max(flops) / min(flops):.0f}"
-    with canvas(
-        title, f"Dots for each source, log scale: {told}.", width=5.2, height=3.1
-    ) as drawing:
+    alt = f"Dots for each source, log scale: {told}."
+    with canvas(title, alt, height=3.1) as drawing:
         axes = drawing.axes
-        for column, (what, colour) in enumerate((("FLOPs", COLOURS[0]), ("bytes", COLOURS[1]))):
-            row_ratios = enumerate(pair[column] for pair in ratios.values())
-            shown = [(ratio, row) for row, ratio in row_ratios if ratio is not None]
-            shift = 0.13 if column else -0.13
-            axes.plot(
-                [x for x, _ in shown],
-                [row + shift for _, row in shown],
-                _MARKS[column],
-                color=colour,
-                markersize=9,
-                label=what,
-            )
-            for x, row in shown:
-                _note(axes, row + shift, x, f"{x:.3f}" if x < 10 else f"{x:.0f}")
-        axes.set_xscale("log")
-        axes.set_xlim(0.5, 300)
-        axes.set_xticks([1, 10, 100], ["1", "10", "100"])  # no small superscripts
-        axes.axvline(1, color=INK, linewidth=0.8, linestyle=":")
-        axes.set_yticks(range(len(ratios)), list(ratios), fontsize=_SMALL)
-        axes.set(ylim=(len(ratios) - 0.5, -0.6), xlabel="times what the ledger counts")
-        drawing.figure.legend(loc="outside upper left", ncols=2, fontsize=_SMALL)
+        for column, what in enumerate(("FLOPs", "bytes")):
+            axes.plot([], [], MARKS[column], color=COLOURS[column], markersize=9, label=what)
+            for row, pair in enumerate(ratios.values()):
+                if (times := pair[column]) is not None:
+                    place = times, row + (0.13 if column else -0.13)
+                    axes.plot(*place, MARKS[column], color=COLOURS[column], markersize=9)
+                    note(axes, place, f"{times:.3f}" if times < 10 else f"{times:.0f}", (8, 0))
+        axes.set(xscale="log", xlim=(0.5, 300), xlabel="times what the ledger counts")
+        mark(axes, x=1)
+        names(axes, ratios)
+        legend(axes)
+        ticks(axes.xaxis, [1, 10, 100])
     return drawing.result
 
 
@@ -155,38 +139,28 @@ def answers(counts: Mapping[str, tuple[float, str]], workload: str) -> Figure:
     title = f"One model, {different} answers: a factor of {highest / lowest:.1f}"
     told = ", ".join(f"{name} {quantity(flops, 'FLOP', 3)}" for name, (flops, _) in ordered)
     alt = f"Dots from few to many for {workload}: {told}."
-    with canvas(title, alt, width=5.2, height=1.4 + 0.36 * len(ordered)) as drawing:
+    with canvas(title, alt, height=1.4 + 0.36 * len(ordered)) as drawing:
         axes = drawing.axes
         for number, kind in enumerate(kinds):
-            points = [
-                (flops / 1e12, row)
-                for row, (_, (flops, which)) in enumerate(ordered)
-                if which == kind
-            ]
-            axes.plot(
-                [x for x, _ in points],
-                [row for _, row in points],
-                _MARKS[number],
-                color=COLOURS[number],
-                markersize=8,
-                label=kind,
-            )
-        for row, (_, (flops, _)) in enumerate(ordered):
-            _note(axes, row, flops / 1e12, f"{flops / 1e12:.2f}")
-        axes.set_yticks(range(len(ordered)), [name for name, _ in ordered], fontsize=_SMALL)
-        axes.set(ylim=(len(ordered) - 0.4, -0.6), xlim=(0, highest * 1.17e-12), xlabel="TFLOP")
-        drawing.figure.legend(loc="outside upper left", ncols=3, fontsize=_SMALL)
+            axes.plot([], [], MARKS[number], color=COLOURS[number], markersize=8, label=kind)
+        for row, (_, (flops, kind)) in enumerate(ordered):
+            number = kinds.index(kind)
+            axes.plot(flops / 1e12, row, MARKS[number], color=COLOURS[number], markersize=8)
+            note(axes, (flops / 1e12, row), f"{flops / 1e12:.2f}", (8, 0))
+        axes.set(xlim=(0, highest * 1.17e-12), xlabel="TFLOP")
+        names(axes, dict(ordered))
+        legend(axes)
     return drawing.result
 
 
-def recorded(parts: Mapping[str, Sequence[float]], names: Sequence[str], unit: str) -> Figure:
+def recorded(parts: Mapping[str, Sequence[float]], tools: Sequence[str], unit: str) -> Figure:
     """Totals of two tools as stacked parts, and the parts of what one has more, magnified."""
     totals = [sum(values) for values in zip(*parts.values(), strict=True)]
     title = f"Two tools, {totals[-1] / totals[0] - 1:.0%} apart, and every operation explained"
     told = "; ".join(
         f"{name}: "
         + ", ".join(f"{part} {_amount(values[i], unit)}" for part, values in parts.items())
-        for i, name in enumerate(names)
+        for i, name in enumerate(tools)
     )
     gap = {part: float(values[-1] - values[0]) for part, values in parts.items()}
     more = {part: size for part, size in gap.items() if size}
@@ -197,14 +171,11 @@ def recorded(parts: Mapping[str, Sequence[float]], names: Sequence[str], unit: s
     factor = int(300 / (sum(more.values()) * scale))
     with sketch(title, f"{alt}.", height=112 + 20 * len(more)) as drawing:
         colours = dict(zip(parts, COLOURS, strict=False))
-        for row, name in enumerate(names):
-            x = 44.0
-            drawing.text((x - 6, 12 + 26 * row), name, align="right")
-            for part, values in parts.items():
-                wide, colour = values[row] * scale, colours[part]
-                words = part if wide > 80 else ""
-                drawing.box((x, 3 + 26 * row), wide, 18, words, fill=colour + "66", edge=colour)
-                x += wide
+        for row, name in enumerate(tools):
+            drawing.text((38, 12 + 26 * row), name, align="right")
+            sizes = {part: float(values[row]) * scale for part, values in parts.items()}
+            boxes = [(part, wide, colours[part] + "66") for part, wide in sizes.items()]
+            drawing.row((44, 3 + 26 * row), 18, boxes)
         drawing.text((0, 66), f"the gap, {factor} times as long:", italic=True)
         x = 44.0
         for row, (part, size) in enumerate(more.items()):
@@ -230,9 +201,3 @@ def _amount(value: Any, unit: str) -> str:
 
 def _signed(value: Any, unit: str) -> str:
     return f"{'−' if value < 0 else '+'}{_amount(abs(value), unit)}"
-
-
-def _note(axes: Any, row: float, right: float, text: str) -> None:
-    axes.annotate(
-        text, (right, row), (8, 0), textcoords="offset points", va="center", fontsize=_SMALL
-    )

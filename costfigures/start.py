@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from costfigures.canvas import COLOURS, Figure, canvas
+from costfigures.canvas import COLOURS, Figure
+from costfigures.chart import line_chart, mark
 from costfigures.explorers import Explorer
 from costfigures.sketch import SMALL, WIDTH, Sketch, sketch
 from costlib.model.catalog import device_of, model_of
@@ -18,10 +19,9 @@ from costlib.timing import roofline
 from costlib.timing.roofline import Device
 from costlib.units.display import quantity
 
-__all__ = ["tokens_per_second", "users"]
-
 _LEFT, _BAR = 6.0, WIDTH - 12  # where bars begin, and how long the longest is
 _ROW = 104.0
+_SPENT = dict(zip(("weights", "caches", "computing"), COLOURS, strict=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,7 @@ def _told(model: Transformer, device: Device, context: int) -> list[_Moment]:
 
 
 def users(
-    model: Transformer | str = "llama-3-8b",
-    device: Device | str = "A100-80GB",
-    context: int = 4096,
+    model: Transformer | str = "llama-3-8b", device: Device | str = "A100-80GB", context: int = 4096
 ) -> Explorer:
     """What fills memory and takes time as users join, at the moments when that changes."""
     chosen, on = model_of(model), device_of(device)
@@ -102,14 +100,8 @@ def users(
         ]
         for each in told
     ]
-    columns = [
-        "users",
-        "tokens/s per user",
-        "tokens/s in total",
-        "ms per step",
-        "reading weights, ms",
-    ]
-    columns += ["reading caches, ms", "computing, ms", "GB in memory"]
+    columns = ["users", "tokens/s per user", "tokens/s in total", "ms per step"]
+    columns += ["reading weights, ms", "reading caches, ms", "computing, ms", "GB in memory"]
     return Explorer("users", _joining(told, on), columns, rows)
 
 
@@ -129,15 +121,8 @@ def _joining(told: list[_Moment], device: Device) -> Figure:
             binds = "memory is full" if each is last else _binds(each)
             _state(drawing, row * _ROW, each, device, _BAR / end, binds)
         y = _ROW * len(told) + 6
-        for name, colour, x in zip(
-            ("weights", "caches", "computing"), COLOURS, _KEYS, strict=False
-        ):
-            drawing.box((x, y - 5), 10, 10, fill=colour, line=0)
-            drawing.text((x + 14, y), name, size=SMALL)
+        drawing.key((_LEFT, y), _SPENT, 90)
     return drawing.result
-
-
-_KEYS = (_LEFT, 90.0, 174.0)
 
 
 def _state(
@@ -148,21 +133,15 @@ def _state(
     drawing.text((WIDTH - 6, top + 28), binds, align="right", size=SMALL, italic=True)
     drawing.text((WIDTH - 6, top + 10), _gets(each), align="right", size=SMALL)
     rate = scale / device.memory_rate
-    bars = ((each.held_weights, COLOURS[0]), (each.held_caches, COLOURS[1]))
-    x = _LEFT
-    for amount, colour in bars:
-        drawing.box((x, top + 36), amount * rate, 16, fill=colour, line=0)
-        x += amount * rate
+    held = (("", each.held_weights * rate, COLOURS[0]), ("", each.held_caches * rate, COLOURS[1]))
+    drawing.row((_LEFT, top + 36), 16, held)
     drawing.box((_LEFT, top + 36), device.usable * rate, 16, line=1.2)
     used = (each.held_weights + each.held_caches) / 1e9
     words = f"memory: {used:.1f} of {device.usable / 1e9:.1f} GB"
     drawing.text((_LEFT, top + 28), words, size=SMALL)
     drawing.text((_LEFT, top + 64), f"a step: {each.seconds * 1e3:.1f} ms", size=SMALL)
-    x = _LEFT
-    spent = (each.weights, each.caches, each.arithmetic, each.rest)
-    for seconds, at in zip(spent, (0, 1, 2, 4), strict=True):
-        drawing.box((x, top + 72), seconds * scale, 12, fill=COLOURS[at], line=0)
-        x += seconds * scale
+    spent = zip((each.weights, each.caches, each.arithmetic, each.rest), (0, 1, 2, 4), strict=True)
+    drawing.row((_LEFT, top + 72), 12, [("", of * scale, COLOURS[number]) for of, number in spent])
     drawing.box((_LEFT, top + 86), each.busy * scale, 5, fill=COLOURS[2], line=0)
 
 
@@ -200,18 +179,12 @@ def tokens_per_second(model: Transformer, device: Device, context: int) -> Figur
     times = roofline.time(model.decode(batch=batch, context=context), device)
     each, every = 1 / times, batch / times
     title = f"{most} users share what one leaves idle: {every[-1] / every[0]:,.0f} times the tokens"
-    alt = (
-        f"Log-log chart of tokens per second against batch, at {context:,} tokens of context on "
-        f"{device.name}. One user gets {each[0]:,.0f} tokens per second. With {most} users, all "
-        f"that fit, each gets {each[-1]:,.0f} and all together {every[-1]:,.0f}."
+    what = (
+        f"Tokens per second of {device.name} by batch, log-log, at {context:,} tokens of context, "
+        "until memory is full"
     )
-    with canvas(title, alt, width=5.2, height=3.4) as drawing:
-        axes = drawing.axes
-        axes.loglog(batch, every, color=COLOURS[0])
-        axes.loglog(batch, each, "--", color=COLOURS[1])
-        axes.text(batch[-1], every[-1] * 1.35, "all users", ha="right", color=COLOURS[0])
-        axes.text(40, each[-1] * 0.8, "each user", ha="right", va="top", color=COLOURS[1])
-        axes.axhline(every[0], color=COLOURS[4], linewidth=1, linestyle=":")
-        axes.text(1, every[0] * 0.55, quantity(every[0], "tokens/s", 3), fontsize=10.5)
-        axes.set(xlabel="batch", ylabel="tokens/s", ylim=(each[-1] / 4, every[-1] * 3))
+    found = {"all users": every, "each user": each}
+    with line_chart(title, what, batch, found, height=3.4) as drawing:
+        mark(drawing.axes, quantity(every[0], "tokens/s", 3), y=every[0], at=0.98)
+        drawing.axes.set(xlabel="batch", ylabel="tokens/s")
     return drawing.result

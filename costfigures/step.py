@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from costfigures.canvas import ARRAYS, COLOURS, Figure
-from costfigures.sketch import SMALL, TINT, WIDTH, Sketch, sketch
+from costfigures.sketch import SMALL, TINT, WIDTH, Lanes, Point, Sketch, sketch
 from costlib.layers.matmul import matmul
 from costlib.model.transformer import Transformer
 from costlib.training import activations
 from costlib.units.display import quantity
 from costlib.units.numbers import sizes
-
-__all__ = ["lives", "three_products"]
 
 # ------------------------------------------------------------------------------- products
 
@@ -53,13 +51,7 @@ def three_products(m: int = 6, k: int = 4, n: int = 3) -> Figure:
     return drawing.result
 
 
-def _matrix(
-    drawing: Sketch,
-    place: tuple[float, float],
-    size: tuple[float, float],
-    name: str,
-    is_backward: bool,
-) -> None:
+def _matrix(drawing: Sketch, place: Point, size: Point, name: str, is_backward: bool) -> None:
     """A rectangle around a height; what was kept since the forward pass has a second frame."""
     (x, middle), (wide, high) = place, size
     colour, corner = ARRAYS[name[0]], (x, middle - high / 2)
@@ -99,45 +91,31 @@ def lives(model: Transformer, seq: int, layers: int = 6) -> Figure:
     )
     tall = 15.0 * layers + 30
     with sketch(title, alt, height=2 * tall + 20) as drawing:
-        scale = (WIDTH - 4) / (4 * layers)
-        size = 11.0 / float(max(kept, once))
+        lanes, size = Lanes(drawing, 0, (WIDTH - 4) / (4 * layers)), 11.0 / float(max(kept, once))
         words = "all is kept", f"only inputs are kept: {(4 * layers) / (3 * layers) - 1:.0%} longer"
         for number, (name, is_again) in enumerate(zip(words, (False, True), strict=True)):
             top = number * tall
             drawing.text((0, top + 9), name, bold=True)
             holds = float(again if is_again else kept) * size, float(once) * size
-            _passes(drawing, top + 20, layers, scale, holds, is_again)
-        _key(drawing, 2 * tall + 8)
+            _passes(lanes, top + 20, layers, holds, is_again)
+        colours = {"forward": _FORWARD, "again": _AGAIN, "backward": _BACKWARD, "held": COLOURS[4]}
+        drawing.key((0, 2 * tall + 8), {name: of + "aa" for name, of in colours.items()}, 90)
     return drawing.result
 
 
-def _passes(
-    drawing: Sketch,
-    top: float,
-    layers: int,
-    scale: float,
-    holds: tuple[float, float],
-    is_again: bool,
-) -> None:
+def _passes(lanes: Lanes, top: float, layers: int, holds: Point, is_again: bool) -> None:
     """Each layer's row: forward, what waits, perhaps forward again, backward."""
-    stays, once = holds
-    each = 3 if is_again else 2
+    (stays, once), each = holds, 3 if is_again else 2
     for layer in range(layers):
-        middle = top + 15 * (layers - 1 - layer) + 6.5
+        y = top + 15 * (layers - 1 - layer)
         back = layers + each * (layers - 1 - layer)
         held = [(layer, back + each, stays)] + ([(back, back + each, once)] if is_again else [])
         for begun, ended, thick in held:
-            corner = (begun * scale, middle - thick / 2)
-            drawing.box(corner, (ended - begun) * scale, thick, fill=COLOURS[4] + "77", line=0)
+            corner = (lanes.at(begun), y + 7 - thick / 2)
+            wide = (ended - begun) * lanes.scale
+            lanes.drawing.box(corner, wide, thick, fill=COLOURS[4] + "77", line=0)
         blocks = [(layer, 1, _FORWARD), (back + each - 2, 2, _BACKWARD)]
         blocks += [(back, 1, _AGAIN)] if is_again else []
         for begun, long, colour in blocks:
-            corner = (begun * scale, middle - 4.5)
-            drawing.box(corner, long * scale, 9, fill=colour + "bb", edge=colour, line=0.7)
-
-
-def _key(drawing: Sketch, y: float) -> None:
-    colours = {"forward": _FORWARD, "again": _AGAIN, "backward": _BACKWARD, "held": COLOURS[4]}
-    for number, (name, colour) in enumerate(colours.items()):
-        drawing.box((90.0 * number, y - 5), 14, 10, fill=colour + "aa", edge=colour)
-        drawing.text((90.0 * number + 20, y), name)
+            look = {"fill": colour + "bb", "edge": colour}
+            lanes.bar(y + 2.5, (begun, begun + long), high=9, line=0.7, **look)

@@ -6,31 +6,13 @@ Drawn to scale from a run that you pass, or from the closed forms of what moves.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from costfigures.canvas import ARRAYS, COLOURS, Figure, canvas
-from costfigures.sketch import SMALL as TINY
-from costfigures.sketch import TINT, Sketch, sketch
+from costfigures.canvas import ARRAYS, COLOURS, Figure
+from costfigures.sketch import SMALL, TINT, WIDTH, Point, Sketch, sketch
 from costlib.iomodel import counts
 from costlib.iomodel.algorithms.runs import Run
 from costlib.iomodel.memory import Event
 from costlib.units.numbers import sizes
-
-__all__ = ["tile_life", "tiles_order", "tiles_of_product"]
-
-#: Narrow enough that no text is scaled below 10 px on a page 375 px wide.
-WIDTH = 5.0
-
-SMALL = 10.5
-GREY = COLOURS[4]
-
-
-def ink() -> str:
-    """The colour that becomes the page's own text colour, inside a canvas."""
-    import matplotlib
-
-    return str(matplotlib.rcParams["text.color"])
-
 
 # ---------------------------------------------------------------- one tile's life
 
@@ -64,8 +46,16 @@ def tile_life(run: Run, step: str = "tile (0, 1)") -> Figure:
         f"Bars of fast memory, {room:,} entries long, one after each arrival in {step}. {told}. "
         "What is at the left stays in its place throughout."
     )
-    with canvas(title, alt, width=WIDTH, height=0.35 + 0.72 * len(frames)) as drawing:
-        _bars(drawing.axes, frames, room)
+    scale = (WIDTH - 4) / room
+    with sketch(title, alt, height=52 * len(frames)) as drawing:
+        for row, (caption, held) in enumerate(frames):
+            top = 20.0 + 52 * row
+            drawing.text((2, top - 11), caption)
+            drawing.box((2, top), room * scale, 28)
+            for name, place, size in held:
+                words = name if size > room / 12 else ""
+                colour, corner = ARRAYS.get(name, COLOURS[4]), (2 + place * scale, top)
+                drawing.box(corner, size * scale, 28, words, fill=colour + "88", edge=colour)
     return drawing.result
 
 
@@ -111,24 +101,6 @@ def _first_gap(held: Iterable[tuple[str, int, int]], entries: int) -> int:
     return place
 
 
-def _bars(axes: Any, frames: Sequence[_Frame], room: int) -> None:
-    from matplotlib.patches import Rectangle
-
-    for row, (caption, held) in enumerate(frames):
-        bottom = -row * 1.7
-        axes.text(0, bottom + 1.08, caption, fontsize=SMALL, va="bottom")
-        axes.add_patch(Rectangle((0, bottom), room, 1, facecolor="none", edgecolor=ink()))
-        for name, place, size in held:
-            colour = ARRAYS.get(name, GREY)
-            box = Rectangle((place, bottom), size, 1, facecolor=colour + "88", edgecolor=colour)
-            axes.add_patch(box)
-            if size > room / 12:
-                middle = (place + size / 2, bottom + 0.5)
-                axes.text(*middle, name, ha="center", va="center", fontsize=11)
-    axes.set(xlim=(-0.5, room + 0.5), ylim=(-1.7 * (len(frames) - 1) - 0.2, 1.8))
-    axes.axis("off")
-
-
 # ---------------------------------------------------------------- the order of the tiles
 
 
@@ -157,67 +129,37 @@ def tiles_order(tiles: int = 4, *, N: int = 64, d: int = 8) -> Figure:
         f"FlashAttention-2: along each row. A block of Q and O stays, K and V stream past: "
         f"{rows.reads:,} reads, {rows.writes:,} writes."
     )
-    with canvas(title, alt, columns=2, width=WIDTH, height=3.6) as drawing:
-        for axes, by_rows, count in zip(drawing.axes, (False, True), (columns, rows), strict=True):
-            _walk(axes, tiles, by_rows)
-            axes.text(tiles / 2, 1.75, f"FlashAttention-{1 + by_rows}", ha="center", fontsize=12)
-            axes.text(
-                tiles / 2,
-                -tiles - 0.35,
-                f"{count.reads:,} read\n{count.writes:,} written",
-                ha="center",
-                va="top",
-                fontsize=11,
-            )
+    cell = 132 / tiles
+    with sketch(title, alt, height=246) as drawing:
+        for left, by_rows, count in ((42, False, columns), (222, True, rows)):
+            middle = left + 66
+            drawing.text((middle, 10), f"FlashAttention-{1 + by_rows}", align="middle", bold=True)
+            _walk(drawing, (left, 66), tiles, cell, by_rows)
+            words = f"{count.reads:,} read\n{count.writes:,} written"
+            drawing.text((middle, 222), words, align="middle")
     return drawing.result
 
 
-def _walk(axes: Any, tiles: int, by_rows: bool) -> None:
+def _walk(drawing: Sketch, corner: Point, tiles: int, cell: float, by_rows: bool) -> None:
     """The grid with its visits numbered, and its inputs: solid where they stay, hatched else."""
-    from matplotlib.patches import Rectangle
-
-    for row in range(tiles):
-        for column in range(tiles):
-            visit = 1 + (row * tiles + column if by_rows else column * tiles + row)
-            in_round = visit <= tiles
-            axes.add_patch(
-                Rectangle(
-                    (column, -row - 1),
-                    1,
-                    1,
-                    facecolor=COLOURS[4] + ("66" if in_round else "00"),
-                    edgecolor=COLOURS[4],
-                )
-            )
-            axes.text(column + 0.5, -row - 0.5, str(visit), ha="center", va="center", fontsize=11)
-    beside, above = ("Q, O", "K, V")
-    _band(axes, beside, tiles, upright=True, stays=by_rows)
-    _band(axes, above, tiles, upright=False, stays=not by_rows)
-    axes.set(aspect="equal", xlim=(-1.7, tiles + 0.1), ylim=(-tiles - 1.7, 2.4))
-    axes.axis("off")
-
-
-def _band(axes: Any, name: str, tiles: int, *, upright: bool, stays: bool) -> None:
-    """The blocks of an input along one side of the grid: the first is resident, or all pass by."""
-    from matplotlib.patches import Rectangle
-
-    colour = ARRAYS[name[0]]
-    for index in range(tiles):
-        corner = (-0.8, -index - 1) if upright else (index, 0.2)
-        shape = (0.6, 1) if upright else (1, 0.6)
-        filled = stays and index == 0
-        axes.add_patch(
-            Rectangle(
-                corner,
-                *shape,
-                facecolor=colour if filled else "none",
-                edgecolor=colour,
-                hatch=None if stays else "///",
-            )
-        )
-    label = f"{name} {'stay' if stays else 'pass'}"
-    middle = (-1.2, -tiles / 2) if upright else (tiles / 2, 1.2)
-    axes.text(*middle, label, ha="center", va="center", rotation=90 * upright, fontsize=11)
+    (left, top), first = corner, [(0, n) if by_rows else (n, 0) for n in range(tiles)]
+    visits = {
+        (row, column): 1 + (row * tiles + column if by_rows else column * tiles + row)
+        for row in range(tiles)
+        for column in range(tiles)
+    }
+    drawing.grid(corner, tiles, tiles, cell, COLOURS[4] + "66", first, words=visits)
+    for name, stays in (("Q, O", by_rows), ("K, V", not by_rows)):
+        colour, words = ARRAYS[name[0]], f"{name} {'stay' if stays else 'pass'}"
+        for index in range(tiles):
+            place = (left - 24, top + index * cell) if name[0] == "Q" else (left + index * cell, 42)
+            size = (18, cell) if name[0] == "Q" else (cell, 18)
+            fill = colour if stays and index == 0 else "none"
+            drawing.box(place, *size, fill=fill, edge=colour, hatch="" if stays else "///")
+        if name[0] == "Q":
+            drawing.text((left - 34, top + 66), words, align="middle", upright=True)
+        else:
+            drawing.text((left + 66, 31), words, align="middle")
 
 
 # ---------------------------------------------------------------- the tiles of a product
@@ -267,9 +209,7 @@ def tiles_of_product(n: int = 16, tiles: int = 4) -> Figure:
     return drawing.result
 
 
-def _product_step(
-    drawing: Sketch, corner: tuple[float, float], tiles: int, step: tuple[int, int, int]
-) -> None:
+def _product_step(drawing: Sketch, corner: Point, tiles: int, step: tuple[int, int, int]) -> None:
     """A, B and C as grids of tiles; what is in memory solid, what has passed tinted."""
     (left, top), (i, j, p), span = corner, step, 62.0
     cell = span / tiles
@@ -282,7 +222,6 @@ def _product_step(
         ((right, below), "C", done, (i, j), ARRAYS["C"]),
     ):
         drawing.fill(at, before, cell, colour + TINT)
-        drawing.fill(at, [now], cell, colour)
-        drawing.cells(at, tiles, tiles, cell)
+        drawing.grid(at, tiles, tiles, cell, colour, [now])
         beside = (at[0] - 8, at[1] + 6) if name != "C" else (at[0] + span + 8, at[1] + 6)
-        drawing.text(beside, name, align="middle", size=TINY, bold=True)
+        drawing.text(beside, name, align="middle", size=SMALL, bold=True)

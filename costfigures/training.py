@@ -4,47 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from costfigures.canvas import COLOURS, INK, Figure, canvas
-from costfigures.step import lives, three_products
+from costfigures.chart import (
+    bar_chart,
+    legend,
+    lines,
+    mark,
+    names,
+    note,
+    percent,
+    points,
+    ticks,
+    value_chart,
+)
+from costfigures.step import lives, three_products  # noqa: F401 - of this chapter
+from costlib import training
 from costlib.measured.runs import PublishedRun
 from costlib.model.transformer import Transformer
-from costlib.training import (
-    FITS,
-    Recipe,
-    activations,
-    daly,
-    goodput,
-    hfu_over_mfu,
-    mfu,
-    params_by_kind,
-    state_bytes,
-)
+from costlib.training import Recipe, activations, state_bytes
 from costlib.units.device import Device
 from costlib.units.precision import FORMATS
-
-__all__ = [
-    "critical",
-    "failures",
-    "layer",
-    "lives",
-    "precisions",
-    "readings",
-    "shares",
-    "states",
-    "three_products",
-    "tide",
-    "valleys",
-]
-
-WIDTH = 5.2
-_SMALL = 10.5
-_HATCHES = ("", "//", "\\\\", "xx")
-_MARKS = "os^Dv"
 
 
 def states(model: Transformer, recipes: Mapping[str, Recipe]) -> Figure:
@@ -57,23 +40,10 @@ def states(model: Transformer, recipes: Mapping[str, Recipe]) -> Figure:
     }
     least, most = min(map(sum, rows.values())), max(map(sum, rows.values()))
     title = f"Training keeps {least:.1f} to {most:.0f} bytes per parameter"
-    told = "; ".join(
-        f"{name} {sum(row):.2f} ({', '.join(f'{n:.2f}' for n in row)})"
-        for name, row in rows.items()
-    )
-    alt = f"Stacked bars of bytes per parameter: weights, gradients and optimizer states. {told}."
-    with canvas(title, alt, width=WIDTH, height=0.32 * len(rows) + 1.4) as drawing:
-        axes, left = drawing.axes, np.zeros(len(rows))
-        for number, part in enumerate(parts):
-            width = np.array([row[number] for row in rows.values()])
-            look = {"color": COLOURS[number], "hatch": _HATCHES[number], "edgecolor": "white"}
-            axes.barh(list(rows), width, left=left, label=part, **look)
-            left = left + width
-        for row, total in enumerate(left):
-            axes.text(total + 0.3, row, f"{total:.1f}", va="center", fontsize=_SMALL)
-        axes.invert_yaxis()
-        axes.set(xlabel="bytes per parameter", xlim=(0, most * 1.12))
-        drawing.figure.legend(ncols=3, loc="outside upper left", fontsize=_SMALL)
+    what = "Stacked bars of bytes per parameter"
+    sizes = dict(zip(parts, np.array(list(rows.values())).T, strict=True))
+    with bar_chart(title, what, rows, sizes, ".2f", sums=".1f") as drawing:
+        drawing.axes.set(xlabel="bytes per parameter")
     return drawing.result
 
 
@@ -88,18 +58,10 @@ def layer(model: Transformer, seq: int, *, scores: str = "on-chip") -> Figure:
     total = sum(size for _, size in rows)
     inner = sum(size for name, size in rows if name.startswith("ffn"))
     title = f"{inner / total:.0%} of what a layer keeps is inside its feed-forward layer"
-    told = "; ".join(f"{name} {size:.1f}" for name, size in rows)
-    alt = f"Bars of kB that one layer keeps per token: {told}. In all {total:.0f} kB."
-    with canvas(title, alt, width=WIDTH, height=0.3 * len(rows) + 1.1) as drawing:
-        axes = drawing.axes
-        for at, (name, size) in enumerate(rows):
-            is_inner = name.startswith("ffn")
-            look = {"color": COLOURS[1 if is_inner else 0], "hatch": "//" if is_inner else ""}
-            axes.barh(at, size, edgecolor="white", **look)
-            axes.text(size + 0.3, at, f"{size:.1f}", va="center", fontsize=_SMALL)
-        axes.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=_SMALL)
-        axes.invert_yaxis()
-        axes.set(xlabel="kB per token", xlim=(0, max(size for _, size in rows) * 1.15))
+    what = f"Bars of kB that one layer keeps per token, {total:.0f} kB in all"
+    inside = [name.startswith("ffn") for name, _ in rows]
+    with value_chart(title, what, dict(rows), ".1f", inside) as drawing:
+        drawing.axes.set(xlabel="kB per token")
     return drawing.result
 
 
@@ -114,10 +76,10 @@ WAYS = (
 def tide(model: Transformer, seq: int) -> Figure:
     """All that is held while a step runs, for each way to keep activations, to one scale."""
     state = float(state_bytes(model).total)
-    lines = {
+    found = {
         name: _held_over_time(model, seq, scores, recompute) for name, scores, recompute in WAYS
     }
-    peaks = {name: max(line) for name, (_, line) in lines.items()}
+    peaks = {name: max(line) for name, (_, line) in found.items()}
     title = f"{state / 1e9:.0f} GB of states, and {_range(peaks.values())} GB of activations"
     told = "; ".join(f"{name}, at most {peak / 1e9:.1f} GB" for name, peak in peaks.items())
     alt = (
@@ -126,11 +88,9 @@ def tide(model: Transformer, seq: int) -> Figure:
         f"on top of it rise layer by layer in the forward pass and fall in the backward pass: "
         f"{told}."
     )
-    with canvas(title, alt, width=WIDTH, height=4.8) as drawing:
-        drawing.figure.clear()
-        each = drawing.figure.subplots(len(lines), 1, sharex=True, sharey=True)
+    with canvas(title, alt, rows=len(found), height=4.8) as drawing:
         for number, (axes, (name, (where, line))) in enumerate(
-            zip(each, lines.items(), strict=True)
+            zip(drawing.axes, found.items(), strict=True)
         ):
             axes.fill_between([0, 2], 0, state / 1e9, color=COLOURS[4], alpha=0.4, linewidth=0)
             tops = (state + np.array(line)) / 1e9
@@ -138,10 +98,10 @@ def tide(model: Transformer, seq: int) -> Figure:
             axes.text(0.02, state / 2e9, "weights, gradients, optimizer", va="center", fontsize=11)
             words = f"{name}: at most {peaks[name] / 1e9:.1f} GB of activations"
             axes.set_title(words, fontsize=11)
-        each[0].set_ylim(0, (state + max(peaks.values())) / 1e9 * 1.05)
-        each[0].set_xlim(0, 2)
-        each[1].set_ylabel("GB")
-        each[-1].set_xticks([0.5, 1.5], ["layers forward", "layers backward"])
+            axes.set(xlim=(0, 2), ylim=(0, (state + max(peaks.values())) / 1e9 * 1.05))
+            axes.set_xticks([0.5, 1.5], ["layers forward", "layers backward"])
+            axes.label_outer()
+        drawing.axes[1].set_ylabel("GB")
     return drawing.result
 
 
@@ -171,31 +131,29 @@ def readings(model: Transformer, device: Device, tokens_per_s: float, seq: int) 
     """One measured speed as a utilisation, by every convention."""
     peak = float(device.flops_per_s[device.sixteen_bits])
     rate: dict[str, Any] = {"tokens_per_s": tokens_per_s, "seq": seq}
-    model_flops = float(mfu(model, device, **rate))
+    model_flops = float(training.mfu(model, device, **rate))
     named = {
         "against the sparse peak": model_flops / 2,
-        "6N": float(mfu(model, device, convention="6N", **rate)),
+        "6N": float(training.mfu(model, device, convention="6N", **rate)),
         "ledger: MFU": model_flops,
-        "masked pairs counted": float(mfu(model, device, convention="ledger-full", **rate)),
-        "HFU, scores recomputed": model_flops * float(hfu_over_mfu(model, seq, scores="on-chip")),
-        "HFU, layers recomputed": model_flops * float(hfu_over_mfu(model, seq, recompute="full")),
+        "masked pairs counted": float(
+            training.mfu(model, device, convention="ledger-full", **rate)
+        ),
+        "HFU, scores recomputed": model_flops
+        * float(training.hfu_over_mfu(model, seq, scores="on-chip")),
+        "HFU, layers recomputed": model_flops
+        * float(training.hfu_over_mfu(model, seq, recompute="full")),
     }
     low, high = min(named.values()), max(named.values())
     title = f"One speed is a utilisation of {low:.0%} or of {high:.0%}"
-    told = "; ".join(f"{name} {share:.1%}" for name, share in named.items())
-    alt = (
+    what = (
         f"Bars of the share of {device.name}'s {peak / 1e12:.0f} TFLOP/s that "
-        f"{tokens_per_s:,.0f} tokens per second are: {told}."
+        f"{tokens_per_s:,.0f} tokens per second are"
     )
-    with canvas(title, alt, width=WIDTH, height=2.9) as drawing:
-        axes = drawing.axes
-        for at, (name, share) in enumerate(named.items()):
-            is_ours = "MFU" in name
-            axes.barh(at, share, color=COLOURS[0 if is_ours else 4], hatch="" if is_ours else "//")
-            axes.text(share + 0.008, at, f"{share:.1%}", va="center", fontsize=_SMALL)
-        axes.set_yticks(range(len(named)), list(named), fontsize=_SMALL)
-        axes.set(xlabel="share of the peak", xlim=(0, high * 1.18))
-        axes.invert_yaxis()
+    ours = [0 if "MFU" in name else 4 for name in named]
+    with value_chart(title, what, named, ".1%", ours) as drawing:
+        percent(drawing.axes.xaxis)
+        drawing.axes.set(xlabel="share of the peak")
     return drawing.result
 
 
@@ -212,17 +170,18 @@ def shares(found: Sequence[PublishedRun]) -> Figure:
         for run, share in zip(rows, implied, strict=True)
     )
     alt = f"Dots at the model FLOPs utilisation that the hours of each run imply: {told}."
-    with canvas(title, alt, width=WIDTH, height=0.3 * len(rows) + 1.4) as drawing:
+    with canvas(title, alt, height=0.3 * len(rows) + 1.4) as drawing:
         axes = drawing.axes
-        axes.axvline(middle, color=COLOURS[4], linewidth=1.2, linestyle=":")
+        mark(axes, x=middle)
         axes.plot(implied, range(len(rows)), "o", color=COLOURS[0], label="implied by hours")
         shown = [(at, run.printed_mfu) for at, run in enumerate(rows) if run.printed_mfu]
         for number, (at, (low, high)) in enumerate(shown):
             label = "printed, while it ran" if not number else None
             axes.plot([low, high], [at, at], "D-", color=COLOURS[1], markersize=5, label=label)
-        axes.set_yticks(range(len(rows)), [run.name for run in rows], fontsize=_SMALL)
+        names(axes, [run.name for run in rows], up=True)
         axes.set(xlabel="share of the dense 16-bit peak", xlim=(0.1, 0.6))
-        drawing.figure.legend(fontsize=_SMALL, loc="outside upper left", ncols=2)
+        percent(axes.xaxis)
+        legend(axes)
     return drawing.result
 
 
@@ -234,9 +193,9 @@ def _printed(run: PublishedRun) -> str:
 def failures(write: float, between: float, restart: float, seed: int = 0) -> Figure:
     """Share of time that is work against the interval: formula, and failures drawn at random."""
     minutes = np.geomspace(write, between, 200)
-    line = np.asarray(goodput(minutes, write, between, restart))
-    best = float(daly(write, between))
-    top = float(goodput(best, write, between, restart))
+    line = np.asarray(training.goodput(minutes, write, between, restart))
+    best = float(training.daly(write, between))
+    top = float(training.goodput(best, write, between, restart))
     draw = np.random.default_rng(seed)
     tried = np.geomspace(write * 1.3, between * 0.9, 7)
     drawn = [_drawn(draw, work, write, between, restart) for work in tried]
@@ -246,13 +205,17 @@ def failures(write: float, between: float, restart: float, seed: int = 0) -> Fig
         f"Share of time that is work against minutes between checkpoints, log axis: a hill with "
         f"its top of {top:.1%} at {best:.0f} minutes. Runs with failures drawn at random: {told}."
     )
-    with canvas(title, alt, width=WIDTH) as drawing:
+    with canvas(title, alt) as drawing:
         axes = drawing.axes
-        axes.semilogx(minutes, line, color=COLOURS[0], label="formula")
-        axes.plot(tried, drawn, "s", color=COLOURS[1], label="2,000 stretches drawn")
-        axes.plot([best], [top], "^", color=COLOURS[2], markersize=10, label="Daly's interval")
+        axes.semilogx(minutes, line, color=COLOURS[0])
+        axes.plot(tried, drawn, "s", color=COLOURS[1])
+        axes.plot([best], [top], "^", color=COLOURS[2], markersize=10)
+        note(axes, (minutes[20], line[20]), "formula", (10, 0), color=COLOURS[0])
+        note(axes, (tried[-2], drawn[-2]), "2,000 stretches drawn", (-9, 0), color=COLOURS[1])
+        note(axes, (best, top), "Daly's interval", (0, 8), color=COLOURS[2])
         axes.set(xlabel="minutes of work between checkpoints", ylabel="share of time that is work")
-        axes.legend(fontsize=_SMALL, loc="lower center")
+        axes.margins(y=0.12)
+        percent(axes.yaxis)
     return drawing.result
 
 
@@ -274,7 +237,7 @@ def precisions(model: Transformer, device: Device, seq: int) -> Figure:
     rest = float(step.matmul_flops) - fast
     kv, d, f = model.kv_heads * model.head_dim, model.d_model, model.d_ff
     cast = float(model.layers * (6 * d + 2 * kv + 3 * f) * seq)
-    cast += float(params_by_kind(model)["matrices"])
+    cast += float(training.params_by_kind(model)["matrices"])
     usual = device.compute_rate("bf16")
     rows = {}
     for name, kind, size in (
@@ -286,24 +249,11 @@ def precisions(model: Transformer, device: Device, seq: int) -> Figure:
         parts = (fast / device.compute_rate(kind), rest / usual, moved / device.bytes_per_s)
         rows[name] = [1e3 * float(part) for part in parts]
     parts = ("weight GEMMs", "attention and logits", "casts")
-    told = "; ".join(
-        f"{name}: " + ", ".join(f"{part} {ms:.0f}" for part, ms in zip(parts, row, strict=True))
-        for name, row in rows.items()
-    )
     title = "Low precision shortens the weight GEMMs alone"
-    alt = f"Stacked bars of milliseconds of a training step on {device.name}. {told}."
-    with canvas(title, alt, width=WIDTH, height=2.5) as drawing:
-        axes, left = drawing.axes, np.zeros(len(rows))
-        for number, part in enumerate(parts):
-            width = np.array([row[number] for row in rows.values()])
-            look = {"color": COLOURS[number], "hatch": _HATCHES[number], "edgecolor": "white"}
-            axes.barh(list(rows), width, left=left, label=part, **look)
-            left = left + width
-        for row, total in enumerate(left):
-            axes.text(total + 3, row, f"{total:.0f}", va="center", fontsize=_SMALL)
-        axes.invert_yaxis()
-        axes.set(xlabel="ms per step", xlim=(0, max(left) * 1.12))
-        drawing.figure.legend(ncols=2, loc="outside upper left", fontsize=_SMALL)
+    what = f"Stacked bars of milliseconds of a training step on {device.name}"
+    sizes = dict(zip(parts, np.array(list(rows.values())).T, strict=True))
+    with bar_chart(title, what, rows, sizes, ".0f", columns=2) as drawing:
+        drawing.axes.set(xlabel="ms per step")
     return drawing.result
 
 
@@ -316,63 +266,40 @@ def critical() -> Figure:
         "the fewest at a sixteenth of it to 2 at the critical size and 1.06 at sixteen times it. "
         "Tokens rise the other way, from 1.06 times the fewest to 2 and 17."
     )
-    with canvas(title, alt, width=WIDTH, height=3.4) as drawing:
+    with canvas(title, alt, height=3.4) as drawing:
         axes = drawing.axes
-        for number, (name, line, at) in enumerate(
-            (("steps", 1 + 1 / ratios, 6), ("tokens", 1 + ratios, 70))
-        ):
-            look = {"color": COLOURS[number], "linestyle": ("-", "--")[number]}
-            axes.loglog(ratios, line, **look)
-            axes.annotate(
-                name,
-                (ratios[at], line[at]),
-                xytext=((8, 6), (-8, 6))[number],
-                textcoords="offset points",
-                ha=("left", "right")[number],
-                color=COLOURS[number],
-            )
+        lines(axes, ratios, {"steps": 1 + 1 / ratios, "tokens": 1 + ratios})
         axes.plot([1], [2], "o", color=INK)
-        where = [1 / 16, 1 / 4, 1, 4, 16]
-        axes.set_xticks(where, ["1/16", "1/4", "1", "4", "16"])
-        axes.set_yticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
-        axes.minorticks_off()
+        ticks(axes.yaxis, [1, 2, 4, 8, 16])
+        ticks(axes.xaxis, [1 / 16, 1 / 4, 1, 4, 16])
+        axes.set_xticklabels(["1/16", "1/4", "1", "4", "16"])
         axes.set(xlabel="batch over critical batch", ylabel="times the fewest")
     return drawing.result
 
 
 def valleys(budgets: Sequence[float], fit: str = "besiroglu") -> Figure:
     """Loss against size for some budgets of FLOPs: one valley each."""
-    constants, bottoms = FITS[fit], []
+    constants, bottoms = training.FITS[fit], []
     title = "Every budget has one best size, and its valley is flat"
-    lines = []
+    found = {}
     for budget in budgets:
         best, tokens = constants.best(budget)
         sizes = np.geomspace(best / 30, best * 30, 160)
-        lines.append((budget, sizes, constants.loss(sizes, budget / 6 / sizes)))
+        loss = constants.loss(sizes, budget / 6 / sizes)
         bottoms.append((best, constants.loss(best, tokens), tokens / best))
+        inside = loss < bottoms[0][1] + 0.34
+        found[f"{budget:.0e} FLOPs".replace("+", "")] = sizes[inside] / 1e9, loss[inside]
     told = "; ".join(
-        f"{_powers(budget)} FLOPs, {best / 1e9:.2g}B parameters, {ratio:.0f} tokens each"
-        for budget, (best, _, ratio) in zip(budgets, bottoms, strict=True)
+        f"{name}, {best / 1e9:.2g}B parameters, {ratio:.0f} tokens each"
+        for name, (best, _, ratio) in zip(found, bottoms, strict=True)
     )
     alt = f"Fitted loss against parameters, one curve per budget; the lowest points: {told}."
-    with canvas(title, alt, width=WIDTH, height=3.8) as drawing:
+    with canvas(title, alt, height=3.8) as drawing:
         axes = drawing.axes
-        for number, (budget, sizes, loss) in enumerate(lines):
-            label = f"{_powers(budget)} FLOPs"
-            axes.semilogx(sizes, loss, color=COLOURS[number], label=label)
-            best, low, _ = bottoms[number]
-            axes.plot([best], [low], _MARKS[number], color=COLOURS[number], markersize=8)
-        for (one, low, _), (other, lower, _) in pairwise(bottoms):
-            axes.plot([one, other], [low, lower], ":", color=INK, linewidth=1)
-        axes.set(xlabel="parameters", ylabel="loss that the fit predicts")
-        axes.set(ylim=(min(low for _, low, _ in bottoms) - 0.05, bottoms[0][1] + 0.35))
-        axes.legend(fontsize=_SMALL, loc="upper right")
+        lines(axes, None, found, "x")
+        path = [(best / 1e9, low) for best, low, _ in bottoms]
+        axes.plot(*zip(*path, strict=True), ":", color=INK, linewidth=1)
+        points(axes, path)
+        axes.set(xlabel="parameters, billions", ylabel="loss that the fit predicts")
+        axes.set(ylim=(min(low for _, low in path) - 0.12, path[0][1] + 0.35))
     return drawing.result
-
-
-def _powers(number: float) -> str:
-    """A round number of FLOPs as a power of ten."""
-    power = int(np.floor(np.log10(number)))
-    first = number / 10.0**power
-    raised = str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"10{raised}" if abs(first - 1) < 1e-9 else f"{first:.2g}·10{raised}"

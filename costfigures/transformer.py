@@ -6,49 +6,40 @@ say what colours say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import cos, radians, sin
 from typing import Any
 
 import numpy as np
 
-from costfigures.canvas import ARRAYS, COLOURS, INK, Figure, canvas
-from costfigures.sketch import SMALL, TINT, Point, Sketch, sketch
+from costfigures.canvas import ARRAYS, COLOURS, INK, Canvas, Figure, canvas
+from costfigures.chart import (
+    MARKS,
+    bar_chart,
+    legend,
+    line_chart,
+    lines,
+    mark,
+    note,
+    percent,
+    ticks,
+)
+from costfigures.sketch import SMALL, TINT, WIDTH, Point, Sketch, sketch
 from costlib.model.catalog import models
 from costlib.model.transformer import MoE, Transformer, experts_bound, experts_expected
 from costlib.units.display import quantity
 from costlib.units.ledger import Ledger
 
-__all__ = [
-    "block_matrices",
-    "block_weights",
-    "block_wires",
-    "experts_touched",
-    "flops_against_context",
-    "flops_against_size",
-    "parameter_shares",
-    "rule_against_context",
-    "training_rule",
-    "turned_pair",
-    "whole_model",
-]
-
-#: Narrow enough that no text is scaled below 10 px on a page 375 px wide.
-WIDTH = 5.0
-
-_SMALL = 10.5
 #: Colour and hatch of each part, the same in every figure.
 _LOOKS = {
     "feed-forward": (COLOURS[0], ""),
     "q, k, v, o": (COLOURS[1], "//"),
-    "scores, values": (COLOURS[2], ".."),
+    "scores, values": (COLOURS[2], "--"),
     "unembedding": (COLOURS[3], "xx"),
     "embeddings": (COLOURS[3], "xx"),
     "the rest": (COLOURS[4], "\\\\"),
 }
-_DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
-_MARKERS = "os^Dv"
-_ROW = 2.4  # from one row of matrices to the next, in units of their height
 
 #: Which ops belong to which part of a model; what no part claims is in the last one.
 _PARTS: Mapping[str, Callable[[str], bool]] = {
@@ -69,16 +60,19 @@ def block_matrices(names: Sequence[str] = ("llama-2-7b", "llama-3.1-8b")) -> Fig
         + f", of which the last three hold {_last_three(each):.0%}"
         for name, each in shapes.items()
     )
-    with canvas(title, f"Rectangles to scale. {told}.", width=WIDTH, height=2.3) as drawing:
-        axes, left = drawing.axes, 0.0
+    longest = max(
+        sum(columns / rows for rows, columns in each.values()) for each in shapes.values()
+    )
+    side = (WIDTH - 4 - 6 * _APART) / longest
+    with sketch(title, f"Rectangles to scale. {told}.", height=76 * len(shapes)) as drawing:
         for row, (name, each) in enumerate(shapes.items()):
-            top = -row * _ROW
-            axes.text(0, top + 0.2, f"{name}: {_last_three(each):.0%} feed-forward", fontsize=11)
-            right = _draw_matrices(axes, top, each)
-            left = max(left, right)
-        axes.set(aspect="equal", xlim=(-0.05, left), ylim=(-_ROW * len(shapes) + 0.5, 0.85))
-        axes.axis("off")
+            words = f"{name}: {_last_three(each):.0%} feed-forward"
+            drawing.text((2, 76 * row + 12), words)
+            _draw_matrices(drawing, 76 * row + 24, each, side)
     return drawing.result
+
+
+_APART = 6.0
 
 
 def _shapes(model: Transformer) -> dict[str, tuple[Any, Any]]:
@@ -94,48 +88,51 @@ def _last_three(shapes: Mapping[str, tuple[int, int]]) -> float:
     return sum(areas[4:]) / sum(areas)
 
 
-def _draw_matrices(axes: Any, top: float, shapes: Mapping[str, tuple[int, int]]) -> float:
-    """Draw them side by side, the height of each the model's width; where they end."""
-    from matplotlib.patches import Rectangle
-
-    left = 0.0
+def _draw_matrices(
+    drawing: Sketch, top: float, shapes: Mapping[str, tuple[int, int]], side: float
+) -> None:
+    """Draw them side by side, the height of each the model's width."""
+    left = 2.0
     for name, (rows, columns) in shapes.items():
-        width, is_attention = columns / rows, len(name) == 1
-        colour, hatch = _LOOKS["q, k, v, o" if is_attention else "feed-forward"]
-        box = Rectangle(
-            (left, top - 1), width, 1, facecolor=colour + "88", edgecolor=INK, hatch=hatch
-        )
-        axes.add_patch(box)
-        axes.text(left + width / 2, top - 1.08, name, ha="center", va="top", fontsize=_SMALL)
-        left += width + 0.16
-    return left
+        width = side * columns / rows
+        colour, hatch = _LOOKS["q, k, v, o" if len(name) == 1 else "feed-forward"]
+        drawing.box((left, top), width, side, fill=colour + "88", hatch=hatch)
+        drawing.text((left + width / 2, top + side + 10), name, align="middle", size=SMALL)
+        left += width + _APART
 
 
-#: The rows of the whole model: what a reader calls them, their steps, which part they belong to.
-_CARD: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    ("embedding", ("embedding",), "unembedding"),
-    ("norm", ("norms",), "the rest"),
-    ("q, k, v", ("q_proj", "k_proj", "v_proj"), "q, k, v, o"),
-    ("rotary", ("rotary",), "the rest"),
-    ("scores", ("scores",), "scores, values"),
-    ("softmax", ("softmax",), "the rest"),
-    ("values", ("values",), "scores, values"),
-    ("o", ("o_proj",), "q, k, v, o"),
-    ("add", ("residual",), "the rest"),
-    ("norm", ("norms",), "the rest"),
-    ("gate, up, down", ("ffn.gate", "ffn.up", "ffn.down"), "feed-forward"),
-    ("activation", ("ffn.activation",), "the rest"),
-    ("add", ("residual",), "the rest"),
-    ("norm", ("final_norm",), "the rest"),
-    ("unembedding", ("unembedding",), "unembedding"),
+#: The rows of one block: what a reader calls them, their ops, the part they belong to, and how
+#: wide the wire below is.
+_BLOCK: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
+    ("norm", ("norms",), "the rest", "width"),
+    ("q, k, v", ("q_proj", "k_proj", "v_proj"), "q, k, v, o", "qkv"),
+    ("rotary", ("rotary",), "the rest", "qkv"),
+    ("scores", ("scores",), "scores, values", "scores"),
+    ("softmax", ("softmax",), "the rest", "scores"),
+    ("values", ("values",), "scores, values", "heads"),
+    ("o", ("o_proj",), "q, k, v, o", "width"),
+    ("add", ("residual",), "the rest", ""),
+    ("norm", ("norms",), "the rest", "width"),
+    ("gate, up", ("ffn.gate", "ffn.up"), "feed-forward", "both"),
+    ("activation", ("ffn.activation",), "the rest", "wide"),
+    ("down", ("ffn.down",), "feed-forward", "width"),
+    ("add", ("residual",), "the rest", ""),
 )
-_IN_BLOCK = range(1, 13)
-_BRANCHES = (range(1, 9), range(9, 13), range(13, 15))  # from a norm to what it leads to
+#: The rows of the whole model.
+_CARD = (
+    ("embedding", ("embedding",), "unembedding", ""),
+    *_BLOCK,
+    ("norm", ("final_norm",), "the rest", "width"),
+    ("unembedding", ("unembedding",), "unembedding", ""),
+)
+_IN_BLOCK = range(1, 1 + len(_BLOCK))
 
 
 def whole_model() -> Figure:
     """Every step of a gated decoder in order: its weights, and its FLOPs for one token."""
-    rows = [(name, *_card_row(names, row), look) for row, (name, names, look) in enumerate(_CARD)]
+    rows = [
+        (name, *_card_row(names, row), look) for row, (name, names, look, _) in enumerate(_CARD)
+    ]
     title = "A whole model: what is stored, and what a token costs"
     told = "; ".join(f"{name}: {weights}, {flops}" for name, weights, flops, _ in rows)
     alt = (
@@ -143,15 +140,22 @@ def whole_model() -> Figure:
         "that says times L. A line at the left, the residual stream, forks at each norm and is "
         f"joined again at each add. Beside each step its weights and its FLOPs per token. {told}."
     )
-    with canvas(title, alt, width=WIDTH, height=5.2) as drawing:
-        axes = drawing.axes
-        for x, text in ((0.95, "step"), (3.0, "weights"), (5.2, "FLOPs per token")):
-            axes.text(x, 1, text, fontsize=11, fontweight="bold", va="center")
-        for row, each in enumerate(rows):
-            _draw_step(axes, -row, *each)
-        _draw_stream(axes, rows)
-        axes.set(xlim=(-0.1, 7.6), ylim=(-len(rows) + 0.3, 1.5))
-        axes.axis("off")
+    with sketch(title, alt, height=24 * len(rows) + 22) as drawing:
+        for x, text in ((54, "step"), (150, "weights"), (246, "FLOPs per token")):
+            drawing.text((x, 8), text, bold=True)
+        for row, (name, weights, flops, look) in enumerate(rows):
+            (colour, hatch), y = _LOOKS[look], 32.0 + 24 * row
+            fill, hatch = ("none", "") if look == "the rest" else (colour + "88", hatch)
+            drawing.box((36, y - 8), 10, 16, fill=fill, hatch=hatch, line=0.8)
+            for x, text in ((54, name), (150, weights), (246, flops)):
+                drawing.text((x, y), text)
+            _branch(drawing, y, name, (8, 36), 1.2)
+        drawing.line((8, 32), (8, 32 + 24 * (_IN_BLOCK.stop)), width=1.6)
+        for row in (row for row, (*_, wire) in enumerate(_CARD) if wire):
+            drawing.line((41, 40 + 24 * row), (41, 48 + 24 * row))
+        top, high = 20 + 24 * _IN_BLOCK.start, 24 * len(_IN_BLOCK)
+        drawing.box((25, top), 333, high, dashed=True)
+        drawing.text((352, top + high - 10), "× L", align="right", bold=True)
     return drawing.result
 
 
@@ -177,64 +181,6 @@ def _formula(expression: Any) -> str:
     return "–" if text == "0" else text
 
 
-def _draw_step(axes: Any, y: int, name: str, weights: str, flops: str, look: str) -> None:
-    from matplotlib.patches import Rectangle
-
-    colour, hatch = _LOOKS[look]
-    faded = look == "the rest"
-    axes.add_patch(
-        Rectangle(
-            (0.6, y - 0.33),
-            0.2,
-            0.66,
-            facecolor="none" if faded else colour + "88",
-            edgecolor=INK,
-            linewidth=0.8,
-            hatch="" if faded else hatch,
-        )
-    )
-    for x, text in ((0.95, name), (3.0, weights), (5.2, flops)):
-        axes.text(x, y, text, fontsize=_SMALL, va="center")
-
-
-def _draw_stream(axes: Any, rows: Sequence[tuple[str, str, str, str]]) -> None:
-    """The residual stream with its branches, and a frame around what is there L times."""
-    from matplotlib.patches import Rectangle
-
-    axes.plot([0.15, 0.15], [0, -_BRANCHES[-1].start], color=INK, linewidth=1.6)
-    for row, (name, *_) in enumerate(rows):
-        if end := {"norm": "->", "add": "<-", "embedding": "<-"}.get(name):
-            arrow = {"arrowstyle": end, "color": INK, "linewidth": 1.2}
-            axes.annotate("", (0.6, -row), (0.15, -row), arrowprops=arrow)
-    for row in (row for branch in _BRANCHES for row in branch[:-1]):
-        axes.plot([0.7, 0.7], [-row - 0.33, -row - 0.67], color=INK, linewidth=1.2)
-    top, bottom = 0.5 - _IN_BLOCK.start, 0.5 - _IN_BLOCK.stop
-    frame = Rectangle(
-        (0.38, bottom), 7.1, top - bottom, facecolor="none", edgecolor=INK, linestyle="--"
-    )
-    axes.add_patch(frame)
-    axes.text(7.4, bottom + 0.12, "× L", fontsize=12, ha="right", va="bottom", fontweight="bold")
-
-
-#: The rows of one block: what a box says, its ops, the part it belongs to; how the wire below it
-#: is told, and how wide it is.
-_WIRED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
-    ("norm", ("norms",), "the rest", "width"),
-    ("q, k, v", ("q_proj", "k_proj", "v_proj"), "q, k, v, o", "qkv"),
-    ("rotary", ("rotary",), "the rest", "qkv"),
-    ("scores", ("scores",), "scores, values", "scores"),
-    ("softmax", ("softmax",), "the rest", "scores"),
-    ("values", ("values",), "scores, values", "heads"),
-    ("o", ("o_proj",), "q, k, v, o", "width"),
-    ("add", ("residual",), "the rest", ""),
-    ("norm", ("norms",), "the rest", "width"),
-    ("gate, up", ("ffn.gate", "ffn.up"), "feed-forward", "both"),
-    ("activation", ("ffn.activation",), "the rest", "wide"),
-    ("down", ("ffn.down",), "feed-forward", "width"),
-    ("add", ("residual",), "the rest", ""),
-)
-
-
 _PITCH = 27  # from one op of a block to the next
 
 
@@ -258,7 +204,7 @@ def block_wires(model: Transformer, keys: int) -> Figure:
     told = "; ".join(
         f"{name} reads {read:,} and does {flops:,} FLOPs"
         + (f", and passes on {wires[wire]:,} numbers" if wire else "")
-        for (name, _, _, wire), (read, flops) in zip(_WIRED, costs, strict=True)
+        for (name, _, _, wire), (read, flops) in zip(_BLOCK, costs, strict=True)
     )
     alt = (
         f"One block from top to bottom for one token that sees {keys:,} keys: a box for each op, "
@@ -266,22 +212,22 @@ def block_wires(model: Transformer, keys: int) -> Figure:
         "which each norm copies and each add joins. Beside each box the weights or cached numbers "
         f"that it reads, and its FLOPs as a bar. {told}."
     )
-    with sketch(title, alt, height=_PITCH * len(_WIRED) + 34) as drawing:
+    with sketch(title, alt, height=_PITCH * len(_BLOCK) + 34) as drawing:
         for x, words, align in ((104, "op", "middle"), (216, "reads", "right")):
             drawing.text((x, 12), words, align=align, bold=True)
         drawing.text((288, 12), "FLOPs", align="right", bold=True)
-        for row, ((name, _, part, wire), cost) in enumerate(zip(_WIRED, costs, strict=True)):
+        for row, ((name, _, part, wire), cost) in enumerate(zip(_BLOCK, costs, strict=True)):
             top = 28.0 + _PITCH * row
             _op(drawing, top, name, part, cost, max(flops for _, flops in costs))
             _wire(drawing, top + 16, wires[wire], max(wires.values()))
-            _branch(drawing, top, name)
+            _branch(drawing, top + 8, name, (14, 68), 1.6)
         _stream(drawing, model.d_model, max(wires.values()))
     return drawing.result
 
 
 def _stream(drawing: Sketch, numbers: Any, most: Any) -> None:
     """The residual stream at the left, as broad as a wire of ``numbers`` numbers."""
-    ends = (14, 22), (14, 30 + _PITCH * len(_WIRED))
+    ends = (14, 22), (14, 30 + _PITCH * len(_BLOCK))
     drawing.line(*ends, width=84 * numbers / most)
     words, middle = f"residual stream: {numbers:,}", 28 + _PITCH * 4
     drawing.text((33, middle), words, align="middle", upright=True)
@@ -291,7 +237,7 @@ def _costs_of_a_block(model: Transformer, keys: int) -> list[tuple[int, int]]:
     """What each op of one block reads for a token, weights or cached numbers, and its FLOPs."""
     work = model.decode(1, keys - 1, scores="on-chip")
     costs = []
-    for _, names, _, _ in _WIRED:
+    for _, names, _, _ in _BLOCK:
         ops = [op for op in work if op.name in names]
         times = model.layers * (2 if names[0] in ("norms", "residual") else 1)
         read = sum(op.elements_read.weights + op.elements_read.kv for op in ops)
@@ -309,10 +255,10 @@ def _op(
     (read, flops), (colour, _) = costs, _LOOKS[part]
     plain = part == "the rest"
     fill = "none" if plain else colour + TINT
-    drawing.box((68, top), 72, 16, name, fill=fill, size=_SMALL)
+    drawing.box((68, top), 72, 16, name, fill=fill, size=SMALL)
     for x, number in ((216, read), (288, flops)):
         words = quantity(number, "", 3).strip() if number else "–"
-        drawing.text((x, top + 8), words, align="right", size=_SMALL)
+        drawing.text((x, top + 8), words, align="right", size=SMALL)
     shade = COLOURS[4] if plain else colour
     drawing.box((296, top + 2), max(1.0, 60 * flops / most), 13, fill=shade, edge=shade, line=0)
 
@@ -325,12 +271,13 @@ def _wire(drawing: Sketch, top: float, numbers: int, most: int) -> None:
         drawing.text((150, top + 5.5), f"{numbers:,}", size=SMALL)
 
 
-def _branch(drawing: Sketch, top: float, name: str) -> None:
-    """Norms take a copy of the residual stream, adds give their result to it."""
+def _branch(drawing: Sketch, y: float, name: str, ends: Point, width: float) -> None:
+    """Norms take a copy of the residual stream at the left, adds give their result to it."""
+    stream, box = (ends[0], y), (ends[1], y)
     if name == "norm":
-        drawing.arrow((14, top + 8), (67, top + 8), width=1.6)
-    elif name == "add":
-        drawing.arrow((68, top + 8), (17, top + 8), width=1.6)
+        drawing.arrow(stream, box, width=width)
+    elif name in ("add", "embedding"):
+        drawing.arrow(box, (stream[0] + 2 * (width > 1.5), y), width=width)
 
 
 def turned_pair(
@@ -381,16 +328,11 @@ def block_weights(names: Sequence[str]) -> Figure:
             values.append(count / model.layers / model.d_model**2)
     totals = [sum(each) for each in zip(*parts.values(), strict=True)]
     title = f"Weights of a block, from {min(totals):.1f}·D² to {max(totals):.1f}·D²"
-    told = "; ".join(
-        f"{name} {attention:.2f} and {rest:.2f}, together {attention + rest:.2f}"
-        for name, attention, rest in zip(names, *parts.values(), strict=True)
-    )
-    alt = f"Stacked bars in units of D², attention and feed-forward layer: {told}. A line is at 12."
-    with canvas(title, alt, width=WIDTH, height=0.36 * len(names) + 1.3) as drawing:
+    what = "Stacked bars in units of D², with a line at 12"
+    with _bars(title, what, names, parts, ".2f") as drawing:
         axes = drawing.axes
-        _bars(axes, names, parts)
         for row, total in enumerate(totals):
-            axes.text(max(total, 12) + 0.3, row, f"{total:.1f}", va="center", fontsize=_SMALL)
+            note(axes, (max(total, 12), row), f"{total:.1f}", (4, 0))
         axes.axvline(12, color=INK, linewidth=1.2, linestyle="--")
         axes.set(xlabel="weights of a block / D²", xlim=(0, 1.12 * max(totals)))
     return drawing.result
@@ -413,48 +355,31 @@ def parameter_shares(names: Sequence[str]) -> Figure:
     title = (
         f"Embeddings: {table_shares[0]:.0%} of {names[0]}, {table_shares[-1]:.0%} of {names[-1]}"
     )
-    told = "; ".join(
-        f"{name} {table:.1%}, {attention:.1%} and {rest:.1%}"
-        for name, table, attention, rest in zip(names, *parts.values(), strict=True)
-    )
-    alt = f"Stacked bars of embedding tables, attention and feed-forward layers: {told}."
-    with canvas(title, alt, width=WIDTH, height=0.36 * len(names) + 1.3) as drawing:
-        _bars(drawing.axes, names, parts)
-        drawing.axes.set(xlabel="share of the stored parameters", xlim=(0, 1))
-        drawing.axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    with _bars(title, "Stacked bars of shares of what is stored", names, parts) as drawing:
+        drawing.axes.set(xlabel="share of the stored parameters")
     return drawing.result
 
 
 def rule_against_context(names: Sequence[str], longest: int = 131072) -> Figure:
     """A decode step's FLOPs over 2 per parameter, against the keys; a diamond at 6·D."""
     keys = np.unique(np.geomspace(128, longest, 80).astype(int))
-    lines = {}
+    found = {}
     for name in names:
         model = models[name]
         seen = keys[keys <= model.positions] if model.positions else keys
-        lines[name] = (seen, _over_the_rule(model, seen))
-    told = "; ".join(
-        f"{name} {ratio[0]:.2f} at {at[0]:,} and {ratio[-1]:.2f} at {at[-1]:,}"
-        for name, (at, ratio) in lines.items()
-    )
+        found[name] = (seen, _over_the_rule(model, seen))
     title = "2·P per token: right at short contexts, far too low at long ones"
-    alt = f"A step's FLOPs over 2·P against the keys it sees, log-log. {told}."
-    with canvas(title, alt, width=WIDTH, height=3.8) as drawing:
+    what = "A step's FLOPs over 2·P by the keys it sees, log-log"
+    with line_chart(title, what, None, found, height=3.8) as drawing:
         axes = drawing.axes
-        for number, (name, (at, ratio)) in enumerate(lines.items()):
-            colour = COLOURS[number]
-            axes.loglog(at, ratio, color=colour, linestyle=_DASHES[number], label=name)
+        for number, (name, (at, _)) in enumerate(found.items()):
             if (turn := 6 * models[name].d_model) <= at[-1]:
                 there = _over_the_rule(models[name], np.array([turn]))
-                axes.plot([turn], there, "D", color=colour, markersize=7)
-        axes.plot([], [], "D", color=COLOURS[4], markersize=7, label="at 6·D keys")
+                axes.plot([turn], there, "D", color=COLOURS[number], markersize=7)
         axes.axhline(1, color=INK, linewidth=1)
-        top = 1.25 * max(ratio[-1] for _, ratio in lines.values())
-        axes.set(xlabel="keys that the token sees", ylabel="FLOPs / (2·P)", ylim=(0.8, top))
-        axes.set_yticks([1, 2, 4, 6], ["1", "2", "4", "6"])
-        axes.minorticks_off()
-        axes.set_xticks([128, 1024, 8192, 65536], ["128", "1,024", "8,192", "65,536"])
-        axes.legend(fontsize=_SMALL, loc="upper left")
+        axes.set(xlabel="keys that the token sees", ylabel="FLOPs / (2·P)", ylim=(0.8, None))
+        ticks(axes.yaxis, [1, 2, 4, 6])
+        ticks(axes.xaxis, [128, 1024, 8192, 65536])
     return drawing.result
 
 
@@ -468,14 +393,9 @@ def flops_against_size(names: Sequence[str], seq: int = 1024) -> Figure:
     parts = {part: [each[part] for each in shares] for part in shares[0]}
     first, last = shares[0]["feed-forward"], shares[-1]["feed-forward"]
     title = f"{names[-1]} spends {last:.0%} in feed-forward layers, {names[0]} {first:.0%}"
-    alt = f"Stacked bars of the FLOPs of a prefill of {seq:,} tokens. " + "; ".join(
-        f"{name}: " + ", ".join(f"{part} {share:.1%}" for part, share in each.items())
-        for name, each in zip(names, shares, strict=True)
-    )
-    with canvas(title, f"{alt}.", width=WIDTH, height=0.36 * len(names) + 1.6) as drawing:
-        _bars(drawing.axes, names, parts)
-        drawing.axes.set(xlabel=f"share of the FLOPs, {seq:,} tokens", xlim=(0, 1))
-        drawing.axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    what = f"Stacked bars of the FLOPs of a prefill of {seq:,} tokens"
+    with _bars(title, what, names, parts) as drawing:
+        drawing.axes.set(xlabel=f"share of the FLOPs, {seq:,} tokens")
     return drawing.result
 
 
@@ -491,7 +411,7 @@ def flops_against_context(name: str = "llama-3.1-8b", longest: int = 131072) -> 
     alt = f"Stacked areas for {name} against the length of the prompt, logarithmic: " + ", ".join(
         f"{part} from {share[0]:.1%} to {share[-1]:.1%}" for part, share in shares.items()
     )
-    with canvas(title, f"{alt}. Scores and values {passed}.", width=WIDTH, height=3.6) as drawing:
+    with canvas(title, f"{alt}. Scores and values {passed}.") as drawing:
         axes = drawing.axes
         areas = axes.stackplot(lengths, *shares.values(), labels=list(shares))
         for area, part in zip(areas, shares, strict=True):
@@ -499,9 +419,9 @@ def flops_against_context(name: str = "llama-3.1-8b", longest: int = 131072) -> 
             area.set(facecolor=colour + "88", hatch=hatch, edgecolor=INK, linewidth=0.8)
         axes.set_xscale("log")
         axes.set(xlim=(lengths[0], lengths[-1]), ylim=(0, 1), xlabel="tokens of the prompt")
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-        axes.set_xticks([1024, 8192, 65536], ["1,024", "8,192", "65,536"])
-        _legend_above(axes, 3)
+        percent(axes.yaxis)
+        ticks(axes.xaxis, [1024, 8192, 65536])
+        legend(axes)
     return drawing.result
 
 
@@ -515,7 +435,7 @@ def _first_above_half(model: Transformer, longest: int) -> int | None:
 def experts_touched(mixtures: Mapping[str, MoE], most: int = 512) -> Figure:
     """Experts in use against the tokens of a pass: the expectation, and the bound as dots."""
     tokens = np.unique(np.geomspace(1, most, 60).astype(int))
-    lines = {
+    found = {
         name: [f(m.experts, m.per_token, tokens) / m.experts for f in _EXPERTS]
         for name, m in mixtures.items()
     }
@@ -527,23 +447,22 @@ def experts_touched(mixtures: Mapping[str, MoE], most: int = 512) -> Figure:
     }
     title = f"{min(reached.values())} to {max(reached.values())} tokens read nearly every expert"
     told = "; ".join(
-        f"{name} ({m.per_token} of {m.experts}) reads {lines[name][0][0]:.1%} for one token and "
+        f"{name} ({m.per_token} of {m.experts}) reads {found[name][0][0]:.1%} for one token and "
         f"passes 95% at {reached[name]} tokens"
         for name, m in mixtures.items()
     )
     alt = f"Share of the experts in use against tokens, logarithmic. {told}. Bounds lie above."
-    with canvas(title, alt, width=WIDTH, height=3.6) as drawing:
+    with canvas(title, alt) as drawing:
         axes = drawing.axes
-        for (name, (mean, bound)), colour, dashes in zip(
-            lines.items(), COLOURS, _DASHES, strict=False
-        ):
-            axes.semilogx(tokens, mean, color=colour, linestyle=dashes, label=name)
-            axes.semilogx(tokens[::4], bound[::4], ".", color=colour, markersize=7)
+        means = {name: mean for name, (mean, _) in found.items()}
+        lines(axes, tokens, means, "x", at="legend")
+        for number, (_, bound) in enumerate(found.values()):
+            axes.plot(tokens[::4], bound[::4], ".", color=COLOURS[number], markersize=7)
         axes.plot([], [], ".", color=COLOURS[4], markersize=7, label="at most")
+        legend(axes, 2)
         axes.set(xlabel="tokens in the pass", ylabel="experts in use", ylim=(0, 1.05))
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-        axes.set_xticks([1, 8, 64, 512], ["1", "8", "64", "512"])
-        axes.legend(fontsize=_SMALL, loc="lower right")
+        percent(axes.yaxis)
+        ticks(axes.xaxis, [1, 8, 64, 512])
     return drawing.result
 
 
@@ -554,32 +473,21 @@ def training_rule(name: str = "llama-2-7b", longest: int = 65536) -> Figure:
     """FLOPs of training per parameter and token against the sequence, with recomputation."""
     model, lengths = models[name], 2 ** np.arange(9, int(longest).bit_length())
     tokens = model.active_params() * lengths
-    lines = {
+    found = {
         str(kind).replace("None", "no recomputation"): (
             model.training_step(1, lengths, recompute=kind, scores="materialised").flops / tokens
         )
         for kind in (None, "selective", "full")
     }
-    ends = [line[0] for line in lines.values()]
+    ends = [line[0] for line in found.values()]
     title = f"Training takes {ends[0]:.2f} FLOPs per parameter and token at {lengths[0]:,} tokens"
     title += f", {ends[2]:.2f} if each layer is computed again"
-    told = "; ".join(
-        f"{kind}: {line[0]:.2f} at {lengths[0]:,} tokens, {line[-1]:.2f} at {lengths[-1]:,}"
-        for kind, line in lines.items()
-    )
-    alt = f"FLOPs per parameter and token of {name} against the sequence length. {told}."
-    with canvas(title, alt, width=WIDTH, height=3.6) as drawing:
+    what = f"FLOPs per parameter and token of {name} by sequence length"
+    with line_chart(title, what, lengths, found, "x", marks=MARKS) as drawing:
         axes = drawing.axes
-        for (kind, line), colour, dashes, marker in zip(
-            lines.items(), COLOURS, _DASHES, _MARKERS, strict=False
-        ):
-            axes.semilogx(
-                lengths, line, marker, color=colour, linestyle=dashes, label=kind, markersize=5
-            )
-        axes.axhline(6, color=INK, linewidth=1)
+        mark(axes, y=6)
         axes.set(xlabel="tokens of a sequence", ylabel="FLOPs / (P · tokens)", ylim=(5, None))
-        axes.set_xticks([512, 4096, 32768], ["512", "4,096", "32,768"])
-        axes.legend(fontsize=_SMALL, loc="upper left")
+        ticks(axes.xaxis, [512, 4096, 32768])
     return drawing.result
 
 
@@ -592,40 +500,14 @@ def _shares(ledger: Ledger) -> dict[str, Any]:
     return {**named, "the rest": 1 - sum(named.values())}
 
 
+@contextmanager
 def _bars(
-    axes: Any, labels: Sequence[str], parts: Mapping[str, Sequence[float]], columns: int = 3
-) -> None:
-    """Stacked horizontal bars, the first on top."""
-    start = np.zeros(len(labels))
-    rows = np.arange(len(labels))
-    for part, values in parts.items():
-        colour, hatch = _LOOKS[part]
-        axes.barh(
-            rows,
-            values,
-            0.7,
-            start,
-            color=colour + "88",
-            edgecolor=INK,
-            hatch=hatch,
-            label=part,
-            linewidth=0.8,
-        )
-        start = start + np.asarray(values)
-    axes.set_yticks(rows, labels, fontsize=_SMALL)
-    axes.set_ylim(len(labels) - 0.5, -0.5)
-    axes.grid(visible=False, axis="y")
-    _legend_above(axes, columns)
-
-
-def _legend_above(axes: Any, columns: int) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    axes.figure.legend(
-        handles,
-        labels,
-        ncols=columns,
-        fontsize=_SMALL,
-        loc="outside upper left",
-        handlelength=1.4,
-        columnspacing=1.2,
-    )
+    title: str, what: str, names: Sequence[str], parts: Mapping[str, Any], form: str = ".1%"
+) -> Iterator[Canvas]:
+    """Stacked bars in the looks of the parts, of shares unless ``form`` says otherwise."""
+    looks = [_LOOKS[part] for part in parts]
+    with bar_chart(title, what, names, parts, form, sums="", looks=looks) as drawing:
+        if "%" in form:
+            drawing.axes.set_xlim(0, 1)
+            percent(drawing.axes.xaxis)
+        yield drawing

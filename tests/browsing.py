@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
@@ -23,6 +24,12 @@ TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimation
 #: The network is cut: only the site itself answers.
 CUT = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 FLAGS = ("--no-sandbox", "--disable-gpu", CUT)
+#: A phone, a small one, and a laptop, as tests look at pages.
+PHONE, SMALL = {"width": 375, "height": 800}, {"width": 375, "height": 667}
+DESK = {"width": 1280, "height": 800}
+FINGERS = {"viewport": SMALL, "has_touch": True, "is_mobile": True}
+#: Opens a page of the site by its path, with options of the browser, as the fixture `visit` does.
+Opened = Callable[..., Any]
 #: What a tab takes on for a visit; anything else that is asked for needs a window of its own.
 #: Nothing plays by itself, unless it is asked for.
 PLAIN = {
@@ -61,12 +68,15 @@ class Tab:
 
 
 class Visit:
-    """One page open in the browser, with what went wrong while it loaded."""
+    """One page open in the browser; when it is left, nothing may have gone wrong on it, unless what
+    did is looked at."""
 
-    def __init__(self, browser: Any, address: str, path: str, **options: Any) -> None:
+    def __init__(
+        self, browser: Any, address: str, path: str, *, sound: bool = True, **options: Any
+    ) -> None:
         size, theme, motion = ({**PLAIN, **options}[key] for key in PLAIN)
         rest = options if "is_mobile" in options else {**options, **PLAIN}
-        self.script = options.get("java_script_enabled", True)
+        self.script, self.sound = options.get("java_script_enabled", True), sound
         idle = IDLE.setdefault((browser, json.dumps(rest, sort_keys=True)), [])
         tab = idle.pop() if idle else Tab(browser, rest)
         self.idle, self.tab, self.page, tab.address = idle, tab, tab.page, address
@@ -83,17 +93,22 @@ class Visit:
     def __enter__(self) -> Any:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.end()
-
-    def end(self) -> None:
+    def __exit__(self, failed: object, *_: object) -> None:
         """Leave the tab to the next visit as if nobody had been there."""
-        if not self.script:
+        if self.script:
+            self.page.evaluate("localStorage.clear(), sessionStorage.clear()")
+            self.page.mouse.move(0, 0)
+            self.idle.append(self.tab)
+        else:
             self.context.close()
-            return
-        self.page.evaluate("localStorage.clear(), sessionStorage.clear()")
-        self.page.mouse.move(0, 0)
-        self.idle.append(self.tab)
+        if self.sound and not failed:
+            assert not self.errors + self.elsewhere, (self.page.url, self.errors, self.elsewhere)
+
+
+def scripted(file: Path) -> Callable[[str], str]:
+    """A function of a file of scripts by its name, with what it calls, as a page is asked it."""
+    text = file.with_suffix(".js").read_text("utf-8").replace("export ", "")
+    return lambda name: f"(given) => {{ {text}\nreturn {name}(given); }}"
 
 
 @contextmanager

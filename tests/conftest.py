@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
 import sampling
-from browsing import BROWSER, FLAGS
+from browsing import BROWSER, FLAGS, Opened, Visit
 from paths import ROOT, SITE
 
 #: Tests run on every core already; products that take all of them only wait for each other, and a
@@ -159,3 +160,14 @@ def browser() -> Iterator[Any]:
         chromium = playwright.chromium.launch(executable_path=BROWSER, args=[*FLAGS])
         yield chromium
         chromium.close()
+
+
+@pytest.fixture
+def visit(browser: Any, address: str) -> Iterator[Opened]:
+    """Opens pages of the site; on none may anything have gone wrong when the test ends."""
+    with ExitStack() as visits:
+        yield (
+            lambda path, **options: (
+                visits.enter_context(Visit(browser, address, path, **options)).page
+            )
+        )

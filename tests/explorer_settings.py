@@ -19,8 +19,8 @@ from costlib.parallel import tensor_parallel
 from costlib.serving import Server
 from costlib.timing import roofline
 from costlib.units.precision import Precision, precision_of
-from in_node import same
-from paths import ROOT
+from in_node import in_page, same
+from paths import ROOT, TESTS
 from tools.pages import explorers
 
 MANY = sampling.number(40, 1000)
@@ -53,6 +53,13 @@ CHARTS = ("step", "speculative", "memory", "io", "prefill", "budget", "frontier"
 
 
 FIRST = "Object.fromEntries(page.controls.map((c) => [c.id, c.value]))"
+#: What explorers are asked, by the name of a function of it.
+ASKED = str(TESTS / "site" / "explorers" / "asked.js")
+
+
+def asked(explorer: str, what: str, settings: list[Any]) -> list[Any]:
+    """What a function of asked.js finds in the script of an explorer, for each setting."""
+    return in_page(f"{explorer}.js", f"asked.{what}(page, state)", settings, asked=ASKED)
 
 
 def differing(settings: list[Any], page: list[Any], library: list[Any]) -> list[Any]:

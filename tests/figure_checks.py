@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import combinations
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -14,6 +15,16 @@ from costfigures.canvas import PAGE, RED
 
 SVG = "{http://www.w3.org/2000/svg}"
 Extent = tuple[float, ...]  #: left, top, right, bottom
+
+
+def figures_of(module: Any) -> set[str]:
+    """The functions of a module that draw a figure for its page."""
+    found = {name: getattr(each, "__annotations__", {}) for name, each in vars(module).items()}
+    return {
+        name
+        for name, kinds in found.items()
+        if not name.startswith("_") and kinds.get("return") == "Figure"
+    }
 
 
 def check_described(figure: Figure) -> None:

@@ -62,9 +62,11 @@ def in_page(module: str, body: str, settings: list[Any], **others: str) -> list[
 
 
 def same(page: Any, library: Any) -> bool:
-    """Equal to 1 part in 10¹², and exactly where a whole number fits in 2⁵³."""
+    """Texts to the letter, numbers to 1 part in 10¹², and exactly where whole ones fit in 2⁵³."""
     if isinstance(library, (list, tuple)):
         return len(page) == len(library) and all(map(same, page, library))
+    if isinstance(library, (str, bool)) or library is None:
+        return page == library and type(page) is type(library)
     if library == math.inf:
         return page == "Infinity"
     if isinstance(library, int) and abs(library) < EXACT:

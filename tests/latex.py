@@ -19,8 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from costlib.serving.speculation import lambert_w
-
 RELATIONS = ("=", r"\le", r"\ge", r"\approx", "<", ">")
 _SPACES = r"(?<!\\)\\[,;:! ]|~|\s|\\(?:left|right|big|Big)(?![A-Za-z])"
 _TOKEN = re.compile(
@@ -270,5 +268,4 @@ _KNOWN: dict[str, Any] = {
     "times": _times,
     "total": sum,
     "transposed": np.transpose,
-    "W": lambert_w,
 }

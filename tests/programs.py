@@ -1,17 +1,23 @@
-"""Programs of this environment, run in the repository's root."""
+"""Programs that tests run, in the repository's root unless they say where."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 from paths import ROOT
 
 
-def run(*command: str) -> str:
+def ended(*command: object, cwd: Path = ROOT, **options: Any) -> subprocess.CompletedProcess[str]:
+    """A program that has ended, well or not, and what it said."""
+    words, about = [*map(str, command)], {"capture_output": True, "encoding": "utf-8", **options}
+    return subprocess.run(words, cwd=cwd, check=False, **about)
+
+
+def run(*command: object, cwd: Path = ROOT, **options: Any) -> str:
     """What a tool of this environment says; where it fails, that is the failure's message."""
-    done = subprocess.run(
-        [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = ended(sys.executable, *command, cwd=cwd, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

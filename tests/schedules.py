@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from math import isqrt
 from typing import Any
 
-from costlib.iomodel.algorithms.lru import Access, LRUCache
-from costlib.iomodel.algorithms.runs import Run, Workplace, attention_inputs, block_size, row_state
+from costlib.iomodel.algorithms.lru import Access, cached
+from costlib.iomodel.algorithms.runs import Run, Workplace, attention_inputs, row_state
 from costlib.iomodel.algorithms.tiles import cut, fold_scores, score_tile
 from costlib.iomodel.counting.counts import Count
 from costlib.iomodel.memory import HeldBlock, TwoLevelMemory, spans
@@ -33,7 +33,6 @@ def sawtooth(
     *,
     block_rows: int,
     block_cols: int = 1,
-    scale: float = 1.0,
 ) -> Run:
     """FlashAttention-2's order with the inner loop turning round: the tile at the turn stays.
 
@@ -43,58 +42,29 @@ def sawtooth(
     >>> run.reads, run.writes
     (68, 12)
     """
-    work = attention_inputs(memory, Q, K, V)
-    length, width = work.arrays["Q"].shape
-    block_rows = block_size("block_rows", block_rows, length)
-    block_cols = block_size("block_cols", block_cols, length)
-    counted, output = work.memory, work.memory.reserve("O", length, width)
-    tiles = list(spans(length, block_cols))
+    work = attention_inputs(memory, Q, K, V, False, 1.0)
+    counted, tiles = work.memory, list(spans(work.length, min(block_cols, work.length)))
+    work.reserve(O=(work.length, work.width))
     kept: tuple[slice, HeldBlock, HeldBlock] | None = None
-    for i, rows in enumerate(spans(length, block_rows)):
-        counted.step("queries", i)
+    for i, rows in work.blocks("queries", min(block_rows, work.length)):
         column = (cut(rows), 1)
         with (
-            counted.load(work.arrays["Q"], rows) as query,
-            row_state(counted, O=(cut(rows), width), m=column, l=column, r=column) as row,
+            work.load("Q", rows) as query,
+            row_state(counted, O=query.shape, m=column, l=column, r=column) as row,
         ):
             for cols in tiles if i % 2 == 0 else reversed(tiles):
-                counted.step("tile", i, cols.start)
-                kept = _turn(work, kept, cols)
-                _fold_tile(counted, query, kept, row, scale)
+                if kept is None or kept[0] != cols:
+                    counted.drop(*kept[1:] if kept else ())
+                    kept = cols, work.load("K", cols), work.load("V", cols)
+                with counted.allocate("S", cut(rows), cut(cols)) as tile:
+                    tile.set_product(query, kept[1].T)
+                    fold_scores(tile, *row[1:])
+                    row[0] *= row[3]
+                    row[0].add_product(tile, kept[2])
             row[0] /= row[2]
-            counted.store(row[0], output, rows)
-    if kept is not None:
-        counted.drop(*kept[1:])
-    return work.finish(output, blocks={"block_rows": block_rows, "block_cols": block_cols})
-
-
-def _turn(
-    work: Workplace, kept: tuple[slice, HeldBlock, HeldBlock] | None, cols: slice
-) -> tuple[slice, HeldBlock, HeldBlock]:
-    """The tile of K and V for these columns: the one already resident, or a new one instead."""
-    if kept is not None:
-        if kept[0] == cols:
-            return kept
-        work.memory.drop(*kept[1:])
-    key = work.memory.load(work.arrays["K"], cols)
-    return cols, key, work.memory.load(work.arrays["V"], cols)
-
-
-def _fold_tile(
-    memory: TwoLevelMemory,
-    query: HeldBlock,
-    kept: tuple[slice, HeldBlock, HeldBlock],
-    row: list[HeldBlock],
-    scale: float,
-) -> None:
-    (_, key, value), (out, top, total, change) = kept, row
-    with memory.allocate("S", query.shape[0], key.shape[0]) as tile:
-        tile.set_product(query, key.T)
-        if scale != 1.0:
-            tile *= scale
-        fold_scores(tile, top, total, change)
-        out *= change
-        out.add_product(tile, value)
+            work.store(row[0], "O", rows)
+    counted.drop(*kept[1:] if kept else ())
+    return work.finish("O", blocks={})
 
 
 def recomputed(
@@ -106,7 +76,6 @@ def recomputed(
     tile_rows: int,
     tile_cols: int,
     value_cols: int,
-    scale: float = 1.0,
 ) -> Run:
     """Scores computed again for every ``value_cols`` columns of O; no N² memory, O written once.
 
@@ -116,38 +85,24 @@ def recomputed(
     >>> run.reads, run.writes
     (288, 24)
     """
-    work = attention_inputs(memory, Q, K, V)
-    length, width = work.arrays["Q"].shape
-    blocks = {
-        "tile_rows": block_size("tile_rows", tile_rows, length),
-        "tile_cols": block_size("tile_cols", tile_cols, length),
-        "value_cols": block_size("value_cols", value_cols, width),
-    }
-    counted, output = work.memory, work.memory.reserve("O", length, width)
-    for i, rows in enumerate(spans(length, blocks["tile_rows"])):
-        for t, part in enumerate(spans(width, blocks["value_cols"])):
-            counted.step("queries", i, t)
+    work = attention_inputs(memory, Q, K, V, False, 1.0)
+    work.reserve(O=(work.length, work.width))
+    for rows in spans(work.length, tile_rows):
+        for part in spans(work.width, value_cols):
             column = (cut(rows), 1)
-            with row_state(counted, O=(cut(rows), cut(part)), m=column, l=column, r=column) as row:
-                for cols in spans(length, blocks["tile_cols"]):
-                    _recomputed_tile(work, row, rows, cols, part, scale)
+            state = {"O": (cut(rows), cut(part)), "m": column, "l": column, "r": column}
+            with row_state(work.memory, **state) as row:
+                for cols in spans(work.length, tile_cols):
+                    with score_tile(work, rows, cols, 1) as tile:
+                        fold_scores(tile, *row[1:])
+                        row[0] *= row[3]
+                        for j in range(cols.start, cols.stop):
+                            key = slice(j - cols.start, j - cols.start + 1)
+                            with work.load("V", slice(j, j + 1), part) as value:
+                                row[0].add_product(tile.part(cols=key), value)
                 row[0] /= row[2]
-                counted.store(row[0], output, rows, part)
-    return work.finish(output, blocks=blocks)
-
-
-def _recomputed_tile(
-    work: Workplace, row: list[HeldBlock], rows: slice, cols: slice, part: slice, scale: float
-) -> None:
-    memory, arrays = work.memory, work.arrays
-    out, top, total, change = row
-    with score_tile(memory, arrays["Q"], arrays["K"], rows, cols, 1, scale, False) as tile:
-        fold_scores(tile, top, total, change)
-        out *= change
-        for number, key in enumerate(spans(cut(cols), 1)):
-            key_row = slice(cols.start + number, cols.start + number + 1)
-            with memory.load(arrays["V"], key_row, part) as value:
-                out.add_product(tile.part(cols=key), value)
+                work.store(row[0], "O", rows, part)
+    return work.finish("O", blocks={})
 
 
 def sawtooth_count(N: Number, d: Number, block_rows: Number, block_cols: Number = 1) -> Count:
@@ -211,28 +166,18 @@ def matmul(
     (64, 16, 12)
     """
     work = Workplace(memory, A=A, B=B)
-    left, right = work.arrays["A"], work.arrays["B"]
-    (m, k), (k_right, n) = left.shape, right.shape
+    (m, k), (k_right, n) = (array.shape for array in work.arrays.values())
     if k != k_right:
         raise ValueError(f"A has {k} columns and B {k_right} rows: the product needs them equal")
-    tile_rows = block_size("tile_rows", tile_rows, m)
-    tile_cols = block_size("tile_cols", tile_cols, n)
-    inner = block_size("inner", inner, k)
-    counted = work.memory
-    result = counted.reserve("C", m, n)
-    for i, rows in enumerate(spans(m, tile_rows)):
-        for j, cols in enumerate(spans(n, tile_cols)):
-            counted.step("tile", i, j)
-            with counted.allocate("C", cut(rows), cut(cols), fill=0.0) as tile:
-                for slice_of_inner in spans(k, inner):
-                    with (
-                        counted.load(left, rows, slice_of_inner) as a,
-                        counted.load(right, slice_of_inner, cols) as b,
-                    ):
-                        tile.add_product(a, b)
-                counted.store(tile, result, rows, cols)
-    blocks = {"tile_rows": tile_rows, "tile_cols": tile_cols, "inner": inner}
-    return work.finish(result, blocks=blocks)
+    work.reserve(C=(m, n))
+    for rows in spans(m, tile_rows):
+        for cols in spans(n, tile_cols):
+            with work.memory.allocate("C", cut(rows), cut(cols), fill=0.0) as tile:
+                for part in spans(k, inner):
+                    with work.load("A", rows, part) as left, work.load("B", part, cols) as right:
+                        tile.add_product(left, right)
+                work.store(tile, "C", rows, cols)
+    return work.finish("C", blocks={"tile_rows": tile_rows})
 
 
 def matmul_outer(A: Any, B: Any, memory: int | TwoLevelMemory) -> Run:
@@ -271,9 +216,8 @@ def lru_matmul(
     >>> lru_matmul(27, 27, 27, 198, tile_rows=9, tile_cols=9).total
     5103
     """
-    return LRUCache(M).run(
-        matmul_accesses(m, k, n, tile_rows=tile_rows, tile_cols=tile_cols, inner=inner)
-    )
+    blocks = {"tile_rows": tile_rows, "tile_cols": tile_cols, "inner": inner}
+    return cached(matmul_accesses(m, k, n, **blocks), M)
 
 
 def matmul_accesses(

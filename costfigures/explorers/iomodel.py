@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from costfigures.canvas import COLOURS, INK, Figure, canvas
+from costfigures.canvas import INK, Figure, canvas
+from costfigures.chart import legend, mark
 from costfigures.explorers.page import Explorer
 from costfigures.iomodel import cache_contents, look
 from costlib import iomodel
 from costlib.iomodel import Run, bounds, counts
 from costlib.iomodel.counting.block_sizes import plain_blocks
-
-__all__ = ["ATTENTIONS", "BACKWARDS", "FILMED", "FILM", "FILM_CAPACITIES", "film", "filmed", "io"]
 
 #: The algorithms that a film shows, and those whose curves move with the reader's sizes.
 FILMED = ("naive", "flash", "flash2", "small_cache")
@@ -51,13 +50,13 @@ def _io_figure(N: int, d: int, M: Any, curves: dict[str, Any], bound: Any) -> Fi
         f"Log-log chart of entries moved against fast memory. Near M = d², in millions: {said}; "
         f"the lower bound is {bound[at] / 1e6:.1f}."
     )
-    with canvas(title, alt, width=5.6, height=4.2) as drawing:
+    with canvas(title, alt, height=3.9) as drawing:
         for name, values in curves.items():
             drawing.axes.loglog(M, values, **look(name))
         drawing.axes.loglog(M, bound, color=INK, linewidth=1.2, label="lower bound")
-        drawing.axes.axvline(d * d, color=COLOURS[4], linewidth=1, linestyle=":")
+        mark(drawing.axes, "M = d²", x=d * d, at=0.9)
         drawing.axes.set(xlabel="fast memory M, entries", ylabel="entries moved", title=title)
-        drawing.figure.legend(loc="outside lower center", ncols=2, fontsize=11)
+        legend(drawing.axes, 2)
     return drawing.result
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from costfigures.canvas import COLOURS, INK, PAPER, Figure, canvas
+from costfigures.chart import bar_chart, legend, note
 from costfigures.explorers.page import Explorer
 from costlib.model import kvcache
 from costlib.model.catalog import devices, models
@@ -14,8 +15,6 @@ from costlib.model.layer_by_layer import layer_by_layer
 from costlib.timing.limits import limits
 from costlib.units.display import quantity
 from costlib.units.precision import Precision
-
-__all__ = ["memory", "token_film"]
 
 
 def memory(
@@ -44,26 +43,15 @@ def memory(
 
 
 def _held(parts: dict[str, Any], capacity: Any, title: str) -> Figure:
-    said = "; ".join(f"{name} {sum(values) / 1e9:.1f} GB" for name, values in parts.items())
-    alt = f"Bars of memory by kind of cache: {said}. The device has {capacity / 1e9:.1f} GB usable."
-    with canvas(title, alt, width=5.6, height=3.2) as drawing:
-        left: Any = np.zeros(len(parts))
-        for at, kind in enumerate(("weights", "cache", "activations")):
-            values = np.array([each[at] for each in parts.values()]) / 1e9
-            drawing.axes.barh(
-                list(parts),
-                values,
-                left=left,
-                color=COLOURS[at],
-                label=kind,
-                hatch=("", "//", "")[at],
-                edgecolor=COLOURS[at] if at != 1 else "white",
-            )
-            left = left + values
+    what = f"Bars of GB by kind of cache. The device has {capacity / 1e9:.1f} GB usable"
+    named = dict(
+        zip(("weights", "cache", "activations"), zip(*parts.values(), strict=True), strict=True)
+    )
+    sizes = {name: np.array(each) / 1e9 for name, each in named.items()}
+    with bar_chart(title, what, parts, sizes, ".1f", height=3.2) as drawing:
         drawing.axes.axvline(capacity / 1e9, color=INK, linewidth=1.5)
-        drawing.axes.invert_yaxis()
-        drawing.axes.set(xlabel=f"GB (the line: {capacity / 1e9:.1f})", title=title)
-        drawing.figure.legend(loc="outside lower center", ncols=3, fontsize=11)
+        note(drawing.axes, (capacity / 1e9, 2.5), f"usable:\n{capacity / 1e9:.1f}", (-4, 0))
+        drawing.axes.set(xlabel="GB", title=title.replace(": ", ":\n"))
     return drawing.result
 
 
@@ -109,24 +97,15 @@ def _journey(passed: Any, seconds: list[float], title: str) -> Figure:
         f"axis of {ends[-1]:.2f} ms: a layer reads {weights[1] / 1e6:.0f} MB of weights and "
         f"{cache[1] / 1e6:.0f} MB of cache, the unembedding {weights[-1] / 1e6:,.0f} MB of weights."
     )
-    with canvas(title, alt, width=5.6, height=3.2) as drawing:
-        axes, rates = drawing.axes, wide * 1e6
+    with canvas(title, alt, height=3.2) as drawing:
+        axes, under = drawing.axes, np.zeros(len(wide))
         drawn: dict[str, Any] = {"width": wide, "align": "edge", "edgecolor": PAPER}
-        left = ends - wide
-        axes.bar(left, weights / rates, color=COLOURS[0], label="weights", linewidth=0.5, **drawn)
-        axes.bar(
-            left,
-            cache / rates,
-            bottom=weights / rates,
-            color=COLOURS[1],
-            label="KV cache",
-            linewidth=0.5,
-            **drawn,
-        )
+        for number, (name, held) in enumerate({"weights": weights, "KV cache": cache}.items()):
+            drawn |= {"color": COLOURS[number], "label": name, "linewidth": 0.5}
+            axes.bar(ends - wide, held / wide / 1e6, bottom=under, **drawn)
+            under = under + held / wide / 1e6
         axes.set(
-            xlabel="ms of a decode step",
-            ylabel="GB/s read",
-            title="One output token, layer by layer",
+            xlabel="ms of a decode step", ylabel="GB/s read", title="One token, layer by layer"
         )
-        drawing.figure.legend(loc="outside lower center", ncols=2, fontsize=11)
+        legend(axes)
     return drawing.result

@@ -6,8 +6,6 @@ from costfigures.explorers.page import Explorer
 from costfigures.pebbles import pebbling
 from costlib.iomodel.pebbles import Dag, Game
 
-__all__ = ["BOARDS", "pebbles"]
-
 #: The boards of the pebble game: title, graph, and how many red pebbles to choose from.
 BOARDS: dict[str, tuple[str, Dag, tuple[int, ...]]] = {
     "chain": ("chain of 6", Dag.chain(6), (2, 3)),

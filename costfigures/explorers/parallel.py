@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from costfigures.canvas import COLOURS, Figure, canvas
+from costfigures.canvas import Figure
+from costfigures.chart import bar_chart
 from costfigures.explorers.page import Explorer
 from costlib.model.catalog import nodes as catalogued
 from costlib.parallel import Cluster, Plan
-
-__all__ = ["MESSAGES", "mesh"]
 
 #: The parts of a step that are messages which do not hide.
 MESSAGES = ("tensor", "sequence", "context", "expert", "pipeline", "data")
@@ -54,23 +51,10 @@ def _folded(found: dict[str, Any], title: str) -> Figure:
         "bubble": ("bubble",),
     }
     spent = {
-        name: [sum(one.parts[part] for part in parts) for parts in kinds.values()]
-        for name, one in found.items()
+        kind: [sum(one.parts[part] for part in parts) for one in found.values()]
+        for kind, parts in kinds.items()
     }
-    said = "; ".join(
-        f"{name}: " + ", ".join(f"{s:.1f} s {kind}" for kind, s in zip(kinds, each, strict=True))
-        for name, each in spent.items()
-    )
-    alt = f"Bars of the seconds of a step, for four folds. {said}."
-    with canvas(title, alt, width=5.6, height=3.2) as drawing:
-        left: Any = np.zeros(len(found))
-        for at, kind in enumerate(kinds):
-            values = np.array([each[at] for each in spent.values()])
-            style = {"hatch": ("", "//", "..")[at], "edgecolor": (COLOURS[0], "white", "white")[at]}
-            colour = (COLOURS[0], COLOURS[1], COLOURS[4])[at]
-            drawing.axes.barh(list(found), values, left=left, color=colour, label=kind, **style)
-            left = left + values
-        drawing.axes.invert_yaxis()
+    what = "Bars of the seconds of a step, for four folds"
+    with bar_chart(title, what, found, spent, ".1f") as drawing:
         drawing.axes.set(xlabel="seconds of a step", title=title.replace(": ", ":\n"))
-        drawing.figure.legend(loc="outside lower center", ncols=3, fontsize=11)
     return drawing.result

@@ -8,8 +8,6 @@ from costlib.model.catalog import devices, models
 from costlib.timing.roofline import table as times
 from costlib.units.display import quantity
 
-__all__ = ["step"]
-
 
 def step(
     model: str = "llama-3-8b", device: str = "A100-80GB", batch: int = 64, context: int = 4096

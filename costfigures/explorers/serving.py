@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from costfigures.batches import longest_pause
 from costfigures.explorers.page import Explorer
-from costfigures.serving import frontiers, longest_pause, timelines
+from costfigures.serving import frontiers, timelines
 from costlib.serving import Requests, Server, best_batch, listed, per_million, poisson, simulate
 from costlib.serving.answers import answer
-
-__all__ = ["SERVED", "calculator", "drawn", "frontier", "serving_film", "some_requests"]
 
 #: Requests of the film of a server, at most, and its draws of chance.
 SERVED = {"most": 48, "seeds": 5}

@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from costfigures.canvas import COLOURS, INK, Figure, canvas
+from costfigures.canvas import Figure, canvas
+from costfigures.chart import lines, mark
 from costfigures.explorers.page import Explorer
 from costlib.model.catalog import devices, models
 from costlib.sources import jamesnulliu
 from costlib.timing.roofline import Device
-
-__all__ = ["prefill", "speculative"]
-
-_DASHES = ("-", "--", ":", "-.")
 
 
 def prefill(model: str = "llama-2-7b", device: str = "A100-80GB") -> Explorer:
@@ -52,7 +49,7 @@ def speculative(
             batch, cached, new, logits="last", scores="on-chip"
         ).intensity(),
     }
-    title = f"A step of {model} against {cached:,} cached tokens, batch {batch}"
+    title = f"A step of {model}: {cached:,} cached tokens, batch {batch}"
     figure = _against_ridge("new tokens per step", new, curves, devices[device], title)
     rows = [
         [f"{count:,}", *(f"{values[at]:,.1f}" for values in curves.values())]
@@ -82,12 +79,9 @@ def _against_ridge(
         f"Log-log chart of FLOPs per byte against {label}. At these powers of two the ridge of "
         f"{device.name}, {ridge:,.0f} FLOPs per byte, is reached {said}."
     )
-    with canvas(title, alt, width=5.6, height=3.8) as drawing:
-        for at, (name, values) in enumerate(curves.items()):
-            drawing.axes.loglog(across, values, _DASHES[at], color=COLOURS[at], label=name)
-        drawing.axes.axhline(ridge, color=INK, linewidth=1, linestyle=":")
-        drawing.axes.text(across[0], ridge * 1.1, f"ridge {ridge:,.0f}", fontsize=11)
+    with canvas(title, alt) as drawing:
+        lines(drawing.axes, across, curves)
+        mark(drawing.axes, f"ridge {ridge:,.0f}", y=ridge)
         drawing.axes.set(xlabel=label, ylabel="FLOPs per byte")
-        drawing.axes.set_title(title, fontsize=11)
-        drawing.axes.legend(loc="lower right", fontsize=11)
+        drawing.axes.set_title(title.replace(": ", ":\n"), fontsize=11)
     return drawing.result

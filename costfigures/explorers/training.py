@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from costfigures.canvas import COLOURS, Figure, canvas
+from costfigures.chart import MARKS, note
 from costfigures.explorers.page import Explorer
 from costlib import training
 from costlib.model.catalog import devices, models
 from costlib.units.numbers import ceil_div
-
-__all__ = ["budget"]
 
 
 def budget(
@@ -57,11 +56,11 @@ def _valley(fit: training.LossFit, spent: float, chosen: float, title: str) -> F
         f"billion parameters reach {here:.3f}, the best size, {size / 1e9:.1f} billion, "
         f"{least:.3f}."
     )
-    with canvas(title, alt, width=5.6, height=3.4) as drawing:
+    with canvas(title, alt, height=3.4) as drawing:
         axes = drawing.axes
-        axes.semilogx(sizes, fit.loss(sizes, spent / 6 / sizes), color=COLOURS[0])
-        axes.plot([chosen], [here], "o", color=COLOURS[1], label="this run")
-        axes.plot([size], [least], "s", color=COLOURS[2], label="the best size")
-        axes.set(xlabel="parameters", ylabel="loss that the fit predicts", title=title)
-        axes.legend(loc="upper center", fontsize=11)
+        axes.semilogx(sizes / 1e9, fit.loss(sizes, spent / 6 / sizes), color=COLOURS[0])
+        for number, name, at in ((1, "this run", (chosen, here)), (2, "best size", (size, least))):
+            axes.plot(at[0] / 1e9, at[1], MARKS[number], color=COLOURS[number])
+            note(axes, (at[0] / 1e9, at[1]), name, (3, 8), color=COLOURS[number])
+        axes.set(xlabel="parameters, billions", ylabel="loss that the fit predicts", title=title)
     return drawing.result

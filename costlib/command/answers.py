@@ -116,27 +116,19 @@ _KEYS = {
 
 
 def _answers(
-    given: Namespace, model: Transformer, device: str, plan: dict[str, int], price: Any = None
+    given: Namespace, model: Transformer, device: str, plan: dict[str, Any], price: Any = None
 ) -> Answers:
-    return answer(
-        model,
-        device,
-        **plan,
-        latency=_latency(given),
-        batch=given.batch,
-        context=given.context,
-        prompt=getattr(given, "prompt", None),
-        precision=given.precision,
-        price_per_hour=getattr(given, "price", None) if price is None else price,
-        watts=getattr(given, "watts", None),
-        engine=getattr(given, "engine", None),
-    )
+    price = getattr(given, "price", None) if price is None else price
+    step: dict[str, Any] = {"batch": given.batch, "context": given.context}
+    step |= {"prompt": getattr(given, "prompt", None), "watts": getattr(given, "watts", None)}
+    return answer(model, device, **plan, **_how(given), **step, price_per_hour=price)
 
 
-def _latency(given: Namespace) -> float | None:
-    """Seconds of the microseconds that were asked for."""
+def _how(given: Namespace) -> dict[str, Any]:
+    """Precision, waits in seconds and engine, as every server takes them."""
     wait = getattr(given, "wait", None)
-    return None if wait is None else wait / 1e6
+    found = {"precision": given.precision, "engine": getattr(given, "engine", None)}
+    return {**found, "latency": None if wait is None else wait / 1e6}
 
 
 _OF_SERVERS = ("model", "on", "plan", "wait", "precision", "engine", "price", "watts")
@@ -283,15 +275,17 @@ def params(given: Namespace) -> tuple[Any, int]:
 def memory(given: Namespace) -> tuple[Any, int]:
     """What lies in each device's memory, and how far it goes."""
     server = _server(given)
-    stage, held = server.fullest(given.batch, given.context)
+    _, held = server.fullest(given.batch, given.context)
+    found = _answers(given, server.model, given.on, given.plan)
     parts = {"weights": held.weights, "cache": held.kv, "activations": held.activations}
     parts |= {"total": held.total, "usable": server.device.usable}
-    if server.engine is not None:
-        parts = _charged_parts(server, stage, given)
+    if (charged := found.charged) is not None:
+        parts = {"weights as loaded": charged.weights, "KV cache as charged": charged.kv}
+        parts["total"] = charged.weights + charged.kv
+        parts["usable for both"] = server.device.capacity - charged.buffers
     names, sizes = list(parts), [float(each) for each in parts.values()]
     shown = {"part": names, "bytes": [f"{each:,.0f}" for each in sizes]}
     shown["GB"] = [f"{each / 1e9:,.2f}" for each in sizes]
-    found = _answers(given, server.model, given.on, given.plan)
     verdict = "It fits." if found.fits else "It does not fit."
     long, most = found["largest_context"], found["largest_batch"]
     of = " in each copy" if server.data > 1 else ""
@@ -301,16 +295,6 @@ def memory(given: Namespace) -> tuple[Any, int]:
     title = f"{_title(given)}: bytes on {which} device"
     columns: dict[str, list[Any]] = {"part": names, "bytes": sizes}
     return Table(title, columns, shown, asked_for(given, *_CASE), notes), 0 if found.fits else 1
-
-
-def _charged_parts(server: Server, stage: Transformer, given: Namespace) -> dict[str, Any]:
-    """Weights and caches as an engine charges them, and what it has for both."""
-    engine, precision = server.engine, server.precision
-    weights = engine.weights(stage, precision)
-    cache = given.batch * engine.charged(stage, given.context + 1, precision)
-    room = engine.given(stage, server.device.capacity, precision) + weights
-    parts = {"weights as loaded": weights, "KV cache as charged": cache}
-    return parts | {"total": weights + cache, "usable for both": room}
 
 
 def time(given: Namespace) -> tuple[Any, int]:
@@ -348,9 +332,7 @@ _POINT = {"flops": "flops", "bytes": "bytes", "time_s": "time", "bound": "bound"
 
 
 def _server(given: Namespace) -> Server:
-    model, wait = asked.model(given.model), _latency(given)
-    engine = getattr(given, "engine", None)
-    return Server(model, given.on, given.precision, **given.plan, latency=wait, engine=engine)
+    return Server(asked.model(given.model), given.on, **given.plan, **_how(given))
 
 
 def _and_sum(values: Iterable[Any]) -> list[float]:
@@ -437,8 +419,7 @@ def _fewest(given: Namespace) -> tuple[Any, int]:
         raise ValueError("--users finds the plan and the rate: leave out --plan and --rate")
     targets = {"tpot": given.tpot, "ttft": given.ttft}
     how: dict[str, Any] = {name: ms / 1000 for name, ms in targets.items() if ms is not None}
-    how |= {name: getattr(given, name) for name in ("users", "prompt", "answer", "engine")}
-    how |= {"precision": given.precision, "latency": _latency(given)}
+    how |= {name: getattr(given, name) for name in ("users", "prompt", "answer")} | _how(given)
     model, found, notes = asked.model(given.model), list[dict[str, Any]](), list[str]()
     for on in given.on:
         with _noted(notes, on):
@@ -559,15 +540,8 @@ def _rented(given: Namespace, server: Server, full: Saturation) -> Iterator[Answ
         of = "1 device" if server.devices == 1 else f"{server.devices} devices"
         why = f"10⁶ × ${given.price:g} an hour × {of} / "
         why += f"{full.output_tokens_per_s:,.0f} tokens a second"
-        where = "serving.html#what-a-million-tokens-cost"
-        yield Answer(
-            "usd_per_million_output_tokens",
-            "price per million output tokens",
-            paid,
-            "$",
-            why,
-            where,
-        )
+        key, name = "usd_per_million_output_tokens", "price per million output tokens"
+        yield Answer(key, name, paid, "$", why, "serving.html#what-a-million-tokens-cost")
 
 
 def explained(given: Namespace) -> tuple[Any, int]:

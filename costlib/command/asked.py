@@ -11,22 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from costlib.model.catalog import devices, models, nodes
-from costlib.model.engines import ENGINES
 from costlib.model.transformer import Transformer
 from costlib.parallel.cluster import times
 from costlib.serving.server import CUTS
 from costlib.timing.sweeps import usual_context
-from costlib.training import RECIPES as TRAINED
 from costlib.units import numbers as numbers_of
 from costlib.units.numbers import ceil_div, one_size
-from costlib.units.precision import FORMATS, RECIPES
+from costlib.units.precision import RECIPES
 
 __all__ = [
     "MOST",
+    "among",
     "amount",
-    "engine",
+    "duration",
     "fill_context",
-    "frozen",
     "model",
     "names",
     "no_flag",
@@ -34,16 +32,11 @@ __all__ = [
     "numbers",
     "plan",
     "positive",
-    "precision",
     "price",
     "prices",
-    "recipe",
     "share",
     "spell",
     "times",
-    "tpot",
-    "ttft",
-    "wait",
     "whole",
 ]
 
@@ -316,48 +309,18 @@ def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
-def frozen(text: str) -> str:
-    """The name of a format that frozen matrices are stored in.
-
-    >>> frozen("NF4")
-    'nf4'
-    """
-    return _among(FORMATS, text)
-
-
-def tpot(text: str) -> float:
-    """Milliseconds of an output token.
-
-    >>> tpot("25"), tpot("25ms"), tpot("0.025 s")
-    (25.0, 25.0, 25.0)
-    """
-    return _duration(text, "milliseconds", 1000, positive)
-
-
-def ttft(text: str) -> float:
-    """Milliseconds until the first token.
-
-    >>> ttft("500")
-    500.0
-    """
-    return _duration(text, "milliseconds", 60_000, positive)
-
-
-def wait(text: str) -> float:
-    """Microseconds that a round of messages waits.
-
-    >>> wait("0"), wait("20"), wait("20us"), wait("0.02 ms")
-    (0.0, 20.0, 20.0, 20.0)
-    """
-    return _duration(text, "microseconds", 100_000, amount)
-
-
 #: Microseconds of a unit, by its symbol and by its name.
 _MICROSECONDS = {"s": 1e6, "ms": 1e3, "us": 1, "µs": 1, "milliseconds": 1e3, "microseconds": 1}
 
 
-def _duration(text: str, unit: str, most: int, reads: Callable[[str], float]) -> float:
-    """A time in a unit; its symbol may stand behind the number, or that of another."""
+def duration(unit: str, most: int, reads: Callable[[str], float], text: str) -> float:
+    """A time in a unit; its symbol may stand behind the number, or that of another.
+
+    >>> [duration("milliseconds", 1000, positive, text) for text in ("25", "25ms", "0.025 s")]
+    [25.0, 25.0, 25.0]
+    >>> [duration("microseconds", 100_000, amount, text) for text in ("0", "20us", "0.02 ms")]
+    [0.0, 20.0, 20.0]
+    """
     told = re.fullmatch(r"\s*([\d.]+)\s*([muµ]?s)\s*", text)
     value = reads(told[1] if told else text)
     if told:
@@ -367,34 +330,12 @@ def _duration(text: str, unit: str, most: int, reads: Callable[[str], float]) ->
     return value
 
 
-def precision(text: str) -> str:
-    """The name of a number format.
+def among(names: Iterable[str], text: str) -> str:
+    """One of some names, in any case.
 
-    >>> precision("FP8")
-    'fp8'
+    >>> among(RECIPES, "FP8"), among(("vllm", "sglang"), "vLLM")
+    ('fp8', 'vllm')
     """
-    return _among(RECIPES, text)
-
-
-def recipe(text: str) -> str:
-    """The name of what a parameter keeps while it is trained.
-
-    >>> recipe("fp8")
-    'fp8'
-    """
-    return _among(TRAINED, text)
-
-
-def engine(text: str) -> str:
-    """The name of an engine.
-
-    >>> engine("vLLM")
-    'vllm'
-    """
-    return _among(ENGINES, text)
-
-
-def _among(names: Iterable[str], text: str) -> str:
     if (name := text.casefold()) not in names:
         raise ValueError(
             f"{text!r} is not one of {', '.join(names)}{_of_as_many_bits(name, names)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 from costlib.command import asked
@@ -12,7 +13,7 @@ from costlib.command.table import complain
 from costlib.model.engines import ENGINES
 from costlib.timing.sweeps import CONTEXT
 from costlib.training import RECIPES as TRAINED
-from costlib.units.precision import RECIPES
+from costlib.units.precision import FORMATS, RECIPES
 
 __all__ = ["COMMANDS", "flags", "parser"]
 
@@ -55,12 +56,6 @@ _EXAMPLES = """examples:
   costlib sweep llama-3-8b --on T4 L4 --batch 1:64:x2 --context 4096 --csv"""
 
 
-#: What every option's help ends with: what is taken where the option is not given.
-_DEFAULT = "{says}; default: {default}"
-_USUAL = f"{CONTEXT}, or as many as the model was trained for"
-_NONE = "none"
-
-
 class _Parser(argparse.ArgumentParser):
     """Errors in one sentence, with the help that says more."""
 
@@ -88,13 +83,14 @@ def parser() -> argparse.ArgumentParser:
     )
     for name, says in COMMANDS.items():
         command = commands.add_parser(name, help=says, description=f"{says[0].upper()}{says[1:]}.")
-        _FILL[name](command)
+        for names, how in _FLAGS[name]:
+            command.add_argument(*names, **how)
         if name not in ("measure", "completion"):
             form = command.add_mutually_exclusive_group()
             for kind in ("json", "csv"):
-                says = _says(f"print the answer as {kind.upper()}", "a table")
-                how: dict[str, Any] = {"const": kind, "dest": "form", "default": "text"}
-                form.add_argument(f"--{kind}", action="store_const", help=says, **how)
+                taken: dict[str, Any] = {"const": kind, "dest": "form", "default": "text"}
+                says = f"print the answer as {kind.upper()}; default: a table"
+                form.add_argument(f"--{kind}", action="store_const", help=says, **taken)
     return top
 
 
@@ -121,164 +117,6 @@ def _version() -> str:
     return str(sys.modules["costlib"].__version__)
 
 
-def _says(says: str, default: Any) -> str:
-    return _DEFAULT.format(says=says, default=default)
-
-
-def _of_tokens(says: str, default: Any) -> str:
-    """The help of a number of tokens, which people write in thousands."""
-    return _says(f"{says}, where 8k is 8,000", default)
-
-
-_WHY = _says("show the sum behind each number, and the section of the book that derives it", "off")
-
-
-_WHERE = {
-    "DEVICE[xN]": "run on a device, such as H100-SXM or H100-SXMx8, or on nodes, such as "
-    "DGX-H100x2",
-    "DEVICE": "run on a device, such as H100-SXM",
-    "NODE[xN]": "run on nodes, such as DGX-H100x16, or on the devices of one, such as H100-SXMx8",
-}
-
-
-def _of(
-    command: Any, *, several: bool = False, on: str = "DEVICE[xN]", devices: bool = False
-) -> None:
-    many: dict[str, Any] = {"nargs": "+"} if several else {}
-    says = "name a model of the catalogue or the path of a config.json; - reads one from stdin"
-    command.add_argument("model", metavar="MODEL", help=says, **many)
-    how: dict[str, Any] = {"nargs": "+"} if several or devices else {}
-    if on:
-        says = _says(_WHERE[on], "none, required")
-        command.add_argument("--on", "--gpu", metavar=on, help=says, **how)
-
-
-def _plan_of(command: Any, *, several: bool = False) -> None:
-    """How the devices share a server."""
-    says = "divide the model over the devices, such as tensor=4,pipeline=2,expert=8,data=2,dcp=4"
-    says = _says(says, "tensor parallelism over all of them")
-    how: dict[str, Any] = {"nargs": "+", "default": [{}]} if several else {"default": {}}
-    command.add_argument("--plan", type=_read(asked.plan), metavar="PLAN", help=says, **how)
-
-
-def _wait(command: Any) -> None:
-    says = "add this many microseconds to each round of messages between devices"
-    _amount(command, "--wait", "MICROSECONDS", says, 0, asked.wait)
-
-
-def _engine(command: Any) -> None:
-    says = f"count memory as an engine does: {', '.join(ENGINES)}"
-    says = _says(says, "none, exact bytes")
-    command.add_argument("--engine", type=_read(asked.engine), metavar="ENGINE", help=says)
-
-
-def _step(command: Any) -> None:
-    """What a step is."""
-    _whole(command, "--batch", "SEQUENCES", 1, "run this many sequences at once in each copy")
-    _context(command, "keep this many tokens of each sequence in the KV cache")
-
-
-def _context(command: Any, says: str) -> None:
-    how: dict[str, Any] = {"type": _read(asked.whole), "metavar": "TOKENS"}
-    command.add_argument("--context", help=_of_tokens(says, _USUAL), **how)
-
-
-def _case(command: Any, *, several: bool = False) -> None:
-    """What a step or a prompt is, and what it is paid with."""
-    _step(command)
-    _input(command, "prefill a prompt of this many input tokens", "as many as the context")
-    _precision(command)
-    _engine(command)
-    _money(command, several=several)
-
-
-def _input(command: Any, says: str, default: Any) -> None:
-    value = default if isinstance(default, int) else None
-    how: dict[str, Any] = {"dest": "prompt", "metavar": "TOKENS", "default": value}
-    how |= {"type": _read(asked.whole), "help": _of_tokens(says, default)}
-    command.add_argument("--input-tokens", "--prompt", **how)
-
-
-def _money(command: Any, *, several: bool = False) -> None:
-    says = "charge this many US dollars an hour for each device"
-    if several:
-        says = _says(f"{says}, one price for all or one for each", "the dated rent, if known")
-        how: dict[str, Any] = {"nargs": "+", "metavar": "DOLLARS", "help": says}
-        command.add_argument("--price", type=_read(asked.prices), **how)
-    else:
-        _amount(command, "--price", "DOLLARS", says, _NONE, asked.price)
-    _amount(command, "--watts", "WATTS", "count energy at this many watts for each device", _NONE)
-
-
-def _precision(command: Any) -> None:
-    says = f"store and compute in {', '.join(RECIPES)}"
-    says = _says(says, "as the model ships, else 16 bits")
-    command.add_argument("--precision", type=_read(asked.precision), metavar="FORMAT", help=says)
-
-
-def _whole(command: Any, name: Any, unit: str, default: Any, says: str) -> None:
-    names = [name] if isinstance(name, str) else name
-    value = default if isinstance(default, int) else None
-    how: dict[str, Any] = {"type": _read(asked.whole), "metavar": unit, "default": value}
-    command.add_argument(*names, help=_says(says, default), **how)
-
-
-def _amount(
-    command: Any, name: Any, unit: str, says: str, default: Any, reads: Any = asked.amount
-) -> None:
-    names = [name] if isinstance(name, str) else name
-    command.add_argument(*names, type=_read(reads), metavar=unit, help=_says(says, default))
-
-
-def _answer(command: Any) -> None:
-    _of(command)
-    _plan_of(command)
-    _wait(command)
-    _case(command)
-    command.add_argument("--why", action="store_true", help=_WHY)
-
-
-def _params(command: Any) -> None:
-    _of(command, on="")
-    _precision(command)
-
-
-def _memory(command: Any) -> None:
-    _of(command)
-    _plan_of(command)
-    _step(command)
-    _precision(command)
-    _engine(command)
-
-
-def _time(command: Any) -> None:
-    _of(command)
-    _plan_of(command)
-    _step(command)
-    _precision(command)
-    _wait(command)
-    _input(command, "time the prefill of this many input tokens", "none, a decode step is timed")
-
-
-def _compare(command: Any) -> None:
-    _of(command, several=True)
-    _plan_of(command, several=True)
-    _wait(command)
-    _case(command, several=True)
-
-
-def _sweep(command: Any) -> None:
-    _of(command, several=True, on="DEVICE")
-    such = ", such as 8, 1,8,64, 1:64, 1:64:8, or doubled 1:64:x2"
-    how: dict[str, Any] = {"type": _read(asked.numbers)}
-    says = _says(f"take these numbers of sequences{such}", 1)
-    command.add_argument("--batch", default=[1], metavar="SEQUENCES", help=says, **how)
-    says = "take these numbers of tokens in the KV cache, written in the same ways"
-    says = _of_tokens(says, _USUAL)
-    command.add_argument("--context", metavar="TOKENS", help=says, **how)
-    _precision(command)
-
-
 def _read(reads: Callable[[str], Any]) -> Callable[[str], Any]:
     """The same function with the kind of error that argparse passes on."""
 
@@ -291,128 +129,241 @@ def _read(reads: Callable[[str], Any]) -> Callable[[str], Any]:
     return read
 
 
-def _plan(command: Any) -> None:
-    _of(command, on="NODE[xN]")  # several devices are a node of their own
-    _trained(command, 256)
-    _recipe(command)
-    _whole(command, "--top", "PLANS", 10, "show at most this many plans")
+#: Names of a flag or of what stands alone, and what argparse is told of it.
+Flag = tuple[list[str], dict[str, Any]]
 
 
-def _trained(command: Any, batch: int) -> None:
-    """What a training step is."""
-    _whole(command, "--batch", "SEQUENCES", batch, "train with this many sequences in a step")
-    _context(command, "take sequences of this many tokens")
+def _flag(named: str, says: str, usual: Any = None, reads: Any = None, **how: Any) -> Flag:
+    """A flag by its names and its unit, as in ``--rank RANK``; its help ends with what is taken
+    where it is not given, a number or in words."""
+    *names, unit = named.split()
+    told: dict[str, Any] = {"help": says if usual is None else f"{says}; default: {usual}"}
+    told |= {"metavar": unit} if unit.isupper() else {}
+    told |= {"type": _read(reads)} if reads else {}
+    told |= {"default": usual} if isinstance(usual, int) else {}
+    return names if unit.isupper() else [*names, unit], {**told, **how}
 
 
-def _train(command: Any) -> None:
-    _of(command, on="NODE[xN]")
-    says = "train with this many tokens in all, such as 300e9 or 2T"
-    says = _of_tokens(says, "none, required")
-    how: dict[str, Any] = {"type": _read(asked.whole), "metavar": "TOKENS", "required": True}
-    command.add_argument("--tokens", help=says, **how)
-    _trained(command, 256)
-    _recipe(command)
-    says = _says("reach this share of the peak, such as 0.4 or 40%%", "what published runs reached")
-    command.add_argument("--mfu", type=_read(asked.share), metavar="SHARE", help=says)
-    _rent(command)
-    _amount(command, "--watts", "WATTS", "count energy at this many watts for each device", _NONE)
-    command.add_argument("--why", action="store_true", help=_WHY)
+def _tokens(named: str, says: str, usual: Any, reads: Any = asked.whole, **how: Any) -> Flag:
+    """A number of tokens, which people write in thousands."""
+    return _flag(f"{named} TOKENS", f"{says}, where 8k is 8,000", usual, reads, **how)
 
 
-def _lora(command: Any) -> None:
-    _of(command, on="DEVICE")
-    _whole(command, "--rank", "RANK", 16, "train adapters of this rank")
-    says = "add adapters to these products, with commas between, or to all with all-linear"
-    says = _says(says, "q_proj,v_proj")
-    how: dict[str, Any] = {"type": asked.names, "metavar": "NAMES", "help": says}
-    command.add_argument("--targets", default=["q_proj", "v_proj"], **how)
-    says = _says("store the frozen matrices in this format; nf4 is QLoRA", "bf16")
-    how = {"type": _read(asked.frozen), "metavar": "FORMAT", "help": says}
-    command.add_argument("--base", default="bf16", **how)
-    _trained(command, 1)
-    says = _says("recompute these activations in the backward pass", "none, all are kept")
-    command.add_argument("--recompute", choices=("selective", "full"), help=says)
-    says = _of_tokens("train with this many tokens in all, such as 10M", _NONE)
-    command.add_argument("--tokens", type=_read(asked.whole), metavar="TOKENS", help=says)
-    _rent(command)
-    command.add_argument("--why", action="store_true", help=_WHY)
+def _model(on: str, **how: Any) -> list[Flag]:
+    """The model, and what it runs on."""
+    says = "name a model of the catalogue or the path of a config.json; - reads one from stdin"
+    where = {
+        "DEVICE[xN]": "a device, such as H100-SXM or H100-SXMx8, or on nodes, such as DGX-H100x2",
+        "DEVICE": "a device, such as H100-SXM",
+        "NODE[xN]": "nodes, such as DGX-H100x16, or on the devices of one, such as H100-SXMx8",
+    }
+    named = {"metavar": on, "nargs": how.pop("devices", how.get("nargs"))}
+    return [
+        _flag("model MODEL", says, **how),
+        _flag("--on --gpu", f"run on {where[on]}", "none, required", **named),
+    ]
 
 
-def _rent(command: Any) -> None:
-    says = "charge this many US dollars an hour for each device"
-    _amount(command, "--price", "DOLLARS", says, "the dated rent, if known", asked.price)
+def _plan(default: Any, **how: Any) -> Flag:
+    says = "divide the model over the devices, such as tensor=4,pipeline=2,expert=8,data=2,dcp=4"
+    usual = "tensor parallelism over all of them"
+    return _flag("--plan PLAN", says, usual, asked.plan, default=default, **how)
 
 
-def _recipe(command: Any) -> None:
-    says = _says(f"keep the optimizer states of a recipe: {', '.join(TRAINED)}", "bf16")
-    command.add_argument("--recipe", type=_read(asked.recipe), metavar="RECIPE", help=says)
+def _batch(says: str, usual: int) -> Flag:
+    return _flag("--batch SEQUENCES", says, usual, asked.whole)
 
 
-def _serve(command: Any) -> None:
-    _of(command, devices=True)
-    _plan_of(command)
-    _wait(command)
-    _input(command, "take requests of this many input tokens", 1000)
-    says = _of_tokens("generate this many output tokens for each request", 200)
-    how: dict[str, Any] = {"dest": "answer", "metavar": "TOKENS", "default": 200}
-    command.add_argument("--output-tokens", "--answer", type=_read(asked.whole), help=says, **how)
-    says = "find the fewest devices for this many concurrent users"
-    _whole(command, "--users", "USERS", "none, find the batch instead", says)
-    says = "allow this many milliseconds for each output token"
-    _amount(command, ("--tpot", "--within"), "MILLISECONDS", says, _NONE, asked.tpot)
-    says = "allow this many milliseconds for the first token, together with --users"
-    _amount(command, "--ttft", "MILLISECONDS", says, _NONE, asked.ttft)
-    says = "find how many servers take this many requests per second"
-    _amount(command, "--rate", "REQUESTS", says, _NONE, asked.positive)
-    _precision(command)
-    _engine(command)
-    says = "charge this many US dollars an hour for each device"
-    default = "none; with --users the dated rent, if known"
-    _amount(command, "--price", "DOLLARS", says, default, asked.price)
-    command.add_argument("--why", action="store_true", help=_WHY)
+def _context(says: str, reads: Any = asked.whole) -> Flag:
+    return _tokens("--context", says, f"{CONTEXT}, or as many as the model was trained for", reads)
 
 
-def _explain(command: Any) -> None:
-    says = "name the log of vLLM, SGLang, TensorRT-LLM or llama.cpp; - reads one from stdin"
-    command.add_argument("log", metavar="LOG", help=says)
-    says = _says("name the device, such as H100-SXM", "the one that the log names")
-    command.add_argument("--on", "--gpu", dest="place", default="", metavar="DEVICE", help=says)
-    says = _says("read the model from its config.json", "the catalogue's, by the log's name")
-    command.add_argument("--config", metavar="FILE", help=says)
+def _input(says: str, usual: Any) -> Flag:
+    return _tokens("--input-tokens --prompt", says, usual, dest="prompt")
 
 
-def _listed(command: Any) -> None:
-    says = _says("list the names that contain this text", "all names")
-    command.add_argument("pattern", nargs="?", metavar="TEXT", help=says)
+def _price(usual: str, says: str = "", reads: Any = asked.price, **how: Any) -> Flag:
+    says = f"charge this many US dollars an hour for each device{says}"
+    return _flag("--price DOLLARS", says, usual, reads, **how)
 
 
-def _measure(command: Any) -> None:
-    how: dict[str, Any] = {"choices": ("cpu", "cuda"), "default": "cpu"}
-    command.add_argument("--device", help=_says("time the CPU, or a GPU with CUDA", "cpu"), **how)
-    says = _says("repeat each timing once instead of seven times", "off")
-    command.add_argument("--quick", action="store_true", help=says)
+_RENT = "the dated rent, if known"
+_SAYS_WAIT = "add this many microseconds to each round of messages between devices"
+_WAIT = _flag(
+    "--wait MICROSECONDS",
+    _SAYS_WAIT,
+    "0",
+    partial(asked.duration, "microseconds", 100_000, asked.amount),
+)
+_STEP = (
+    _batch("run this many sequences at once in each copy", 1),
+    _context("keep this many tokens of each sequence in the KV cache"),
+)
+_PROMPT = _input("prefill a prompt of this many input tokens", "as many as the context")
+_FORMATS = f"store and compute in {', '.join(RECIPES)}"
+_SHIPPED = "as the model ships, else 16 bits"
+_PRECISION = _flag("--precision FORMAT", _FORMATS, _SHIPPED, partial(asked.among, RECIPES))
+_COUNTS = f"count memory as an engine does: {', '.join(ENGINES)}"
+_ENGINE = _flag("--engine ENGINE", _COUNTS, "none, exact bytes", partial(asked.among, ENGINES))
+_POWER = "count energy at this many watts for each device"
+_WATTS = _flag("--watts WATTS", _POWER, "none", asked.amount)
+_SUMS = "show the sum behind each number, and the section of the book that derives it"
+_WHY = _flag("--why", _SUMS, "off", action="store_true")
+_SEQUENCES = "train with this many sequences in a step"
+_LENGTH = _context("take sequences of this many tokens")
+_KEPT = f"keep the optimizer states of a recipe: {', '.join(TRAINED)}"
+_RECIPE = _flag("--recipe RECIPE", _KEPT, "bf16", partial(asked.among, TRAINED))
+_LISTED = [_flag("pattern TEXT", "list the names that contain this text", "all names", nargs="?")]
+_CASE = (*_STEP, _PROMPT, _PRECISION, _ENGINE)
 
-
-def _completion(command: Any) -> None:
-    says = "name the shell that will read the script: bash or zsh"
-    command.add_argument("shell", choices=("bash", "zsh"), help=says)
-
-
-_FILL: dict[str, Callable[[Any], None]] = {
-    "answer": _answer,
-    "params": _params,
-    "memory": _memory,
-    "time": _time,
-    "compare": _compare,
-    "sweep": _sweep,
-    "plan": _plan,
-    "train": _train,
-    "lora": _lora,
-    "serve": _serve,
-    "explain": _explain,
-    "models": _listed,
-    "devices": _listed,
-    "nodes": _listed,
-    "measure": _measure,
-    "completion": _completion,
+#: What each command can be told, in the order of its help.
+_FLAGS: dict[str, list[Flag]] = {
+    "answer": [*_model("DEVICE[xN]"), _plan({}), _WAIT, *_CASE, _price("none"), _WATTS, _WHY],
+    "params": [_model("DEVICE")[0], _PRECISION],
+    "memory": [*_model("DEVICE[xN]"), _plan({}), *_STEP, _PRECISION, _ENGINE],
+    "time": [
+        *(*_model("DEVICE[xN]"), _plan({}), *_STEP, _PRECISION, _WAIT),
+        _input("time the prefill of this many input tokens", "none, a decode step is timed"),
+    ],
+    "compare": [
+        *(*_model("DEVICE[xN]", nargs="+"), _plan([{}], nargs="+"), _WAIT, *_CASE),
+        _price(_RENT, ", one price for all or one for each", asked.prices, nargs="+"),
+        _WATTS,
+    ],
+    "sweep": [
+        *_model("DEVICE", nargs="+"),
+        _flag(
+            "--batch SEQUENCES",
+            "take these numbers of sequences, such as 8, 1,8,64, 1:64, 1:64:8, or doubled 1:64:x2",
+            1,
+            asked.numbers,
+            default=[1],
+        ),
+        _context(
+            "take these numbers of tokens in the KV cache, written in the same ways", asked.numbers
+        ),
+        _PRECISION,
+    ],
+    "plan": [
+        *_model("NODE[xN]"),  # several devices are a node of their own
+        *(_batch(_SEQUENCES, 256), _LENGTH, _RECIPE),
+        _flag("--top PLANS", "show at most this many plans", 10, asked.whole),
+    ],
+    "train": [
+        *_model("NODE[xN]"),
+        _tokens(
+            "--tokens",
+            "train with this many tokens in all, such as 300e9 or 2T",
+            "none, required",
+            required=True,
+        ),
+        *(_batch(_SEQUENCES, 256), _LENGTH, _RECIPE),
+        _flag(
+            "--mfu SHARE",
+            "reach this share of the peak, such as 0.4 or 40%%",
+            "what published runs reached",
+            asked.share,
+        ),
+        *(_price(_RENT), _WATTS, _WHY),
+    ],
+    "lora": [
+        *_model("DEVICE"),
+        _flag("--rank RANK", "train adapters of this rank", 16, asked.whole),
+        _flag(
+            "--targets NAMES",
+            "add adapters to these products, with commas between, or to all with all-linear",
+            "q_proj,v_proj",
+            asked.names,
+            default=["q_proj", "v_proj"],
+        ),
+        _flag(
+            "--base FORMAT",
+            "store the frozen matrices in this format; nf4 is QLoRA",
+            "bf16",
+            partial(asked.among, FORMATS),
+            default="bf16",
+        ),
+        *(_batch(_SEQUENCES, 1), _LENGTH),
+        _flag(
+            "--recompute",
+            "recompute these activations in the backward pass",
+            "none, all are kept",
+            choices=("selective", "full"),
+        ),
+        _tokens("--tokens", "train with this many tokens in all, such as 10M", "none"),
+        *(_price(_RENT), _WHY),
+    ],
+    "serve": [
+        *(*_model("DEVICE[xN]", devices="+"), _plan({}), _WAIT),
+        _input("take requests of this many input tokens", 1000),
+        _tokens(
+            "--output-tokens --answer",
+            "generate this many output tokens for each request",
+            200,
+            dest="answer",
+        ),
+        _flag(
+            "--users USERS",
+            "find the fewest devices for this many concurrent users",
+            "none, find the batch instead",
+            asked.whole,
+        ),
+        _flag(
+            "--tpot --within MILLISECONDS",
+            "allow this many milliseconds for each output token",
+            "none",
+            partial(asked.duration, "milliseconds", 1000, asked.positive),
+        ),
+        _flag(
+            "--ttft MILLISECONDS",
+            "allow this many milliseconds for the first token, together with --users",
+            "none",
+            partial(asked.duration, "milliseconds", 60_000, asked.positive),
+        ),
+        _flag(
+            "--rate REQUESTS",
+            "find how many servers take this many requests per second",
+            "none",
+            asked.positive,
+        ),
+        *(_PRECISION, _ENGINE, _price(f"none; with --users {_RENT}"), _WHY),
+    ],
+    "explain": [
+        _flag(
+            "log LOG",
+            "name the log of vLLM, SGLang, TensorRT-LLM or llama.cpp; - reads one from stdin",
+        ),
+        _flag(
+            "--on --gpu DEVICE",
+            "name the device, such as H100-SXM",
+            "the one that the log names",
+            dest="place",
+            default="",
+        ),
+        _flag(
+            "--config FILE",
+            "read the model from its config.json",
+            "the catalogue's, by the log's name",
+        ),
+    ],
+    **dict.fromkeys(("models", "devices", "nodes"), _LISTED),
+    "measure": [
+        _flag(
+            "--device",
+            "time the CPU, or a GPU with CUDA",
+            "cpu",
+            choices=("cpu", "cuda"),
+            default="cpu",
+        ),
+        _flag(
+            "--quick", "repeat each timing once instead of seven times", "off", action="store_true"
+        ),
+    ],
+    "completion": [
+        _flag(
+            "shell",
+            "name the shell that will read the script: bash or zsh",
+            choices=("bash", "zsh"),
+        )
+    ],
 }

@@ -18,7 +18,8 @@ from costlib.layers.attention_kinds import (
     RoutedAttention,
     ValueMaskedAttention,
 )
-from costlib.layers.compressed import CompressedAttention, CompressedIndexer
+from costlib.layers.by_tokens import Attending
+from costlib.layers.compressed import CompressedAttention
 from costlib.layers.encoder import Encoder, WhereSeen
 from costlib.layers.feed import Mixture, Mlp
 from costlib.layers.grouped_attention import Attention
@@ -31,8 +32,6 @@ from costlib.layers.parts import (
     Pass,
     PerToken,
     elementwise,
-    experts_bound,
-    experts_expected,
     linear_step,
     normalisation,
 )
@@ -48,13 +47,13 @@ from costlib.layers.scans import (
 )
 
 __all__ = [
+    "Attending",
     "Attention",
     "Block",
     "Cache",
     "ChannelConvolution",
     "ConvolvedAttention",
     "CompressedAttention",
-    "CompressedIndexer",
     "DeltaRule",
     "DifferentialAttention",
     "Encoder",
@@ -75,8 +74,6 @@ __all__ = [
     "ValueMaskedAttention",
     "WhereSeen",
     "elementwise",
-    "experts_bound",
-    "experts_expected",
     "linear_step",
     "normalisation",
 ]

@@ -13,6 +13,7 @@ from costlib.layers.grouped_attention import Attention
 from costlib.layers.matmul import product_flops
 from costlib.layers.parts import (
     Cache,
+    Divided,
     Pass,
     PerToken,
     elementwise,
@@ -35,6 +36,11 @@ class RoutedAttention(Attention):
     experts: Number
     per_token: Number
 
+    @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return None
+
     def before(self, d: Number) -> tuple[PerToken, ...]:
         """A router, then queries of the experts it chose, and keys and values."""
         scored = elementwise("attention.router.softmax", self.experts, "softmax")
@@ -45,13 +51,13 @@ class RoutedAttention(Attention):
         """Each chosen expert's output, added up, and a bias."""
         return (*Attention.after(self, d), PerToken("o_proj.bias", d, weights=d, gradient=1))
 
-    def _linear(self, name: str, d_in: Number, d_out: Number, cached: bool = False) -> Any:
+    def linear(self, name: str, d_in: Number, d_out: Number, cached: bool = False) -> Any:
         if name == "q_proj":
             d_out = exact_div(d_out, self.per_token)
         elif name == "o_proj":
             d_in = exact_div(d_in, self.per_token)
         else:
-            return Attention._linear(self, name, d_in, d_out, cached)
+            return Attention.linear(self, name, d_in, d_out, cached)
         return [s.routed(self.experts, self.per_token) for s in linear_step(name, d_in, d_out)]
 
 
@@ -91,7 +97,7 @@ class ValueMaskedAttention(Attention):
     @property
     def mixed(self) -> tuple[PerToken, ...]:
         """What makes the mask: a number for each KV head and token."""
-        product = self._linear("dt_proj", self.kv_heads * self.value_dim, self.kv_heads)
+        product = self.linear("dt_proj", self.kv_heads * self.value_dim, self.kv_heads)
         scaled = PerToken("dt", 6 * self.kv_heads, self.kv_heads, self.kv_heads)
         return (*product, replace(scaled, weights=self.kv_heads))
 
@@ -131,6 +137,11 @@ class ConvolvedAttention(Attention):
     def __post_init__(self) -> None:
         Attention.__post_init__(self)
         check_sizes(self, "d_in")
+
+    @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return None
 
     @property
     def channels(self) -> Any:

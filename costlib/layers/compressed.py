@@ -12,10 +12,11 @@ from costlib.layers.attention import (
     keys_unchecked,
     pairs_unchecked,
 )
-from costlib.layers.indexer import pooled
+from costlib.layers.indexer import Indexer, pooled
 from costlib.layers.matmul import product_flops
 from costlib.layers.parts import (
     Cache,
+    Divided,
     Part,
     Pass,
     PerToken,
@@ -26,15 +27,6 @@ from costlib.layers.parts import (
 )
 from costlib.units.ledger import Elements, Op
 from costlib.units.numbers import Number, exact_div, is_zero, minimum
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompressedIndexer:
-    """What picks compressed entries: ``heads`` queries a token meet one key an entry."""
-
-    heads: Number
-    head_dim: Number
-    top: Number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +46,7 @@ class CompressedAttention(Part):
     output_groups: Number
     output_rank: Number
     every: Number | None = None
-    indexer: CompressedIndexer | None = None
+    indexer: Indexer | None = None
     rotary_dim: Number = 0
     norm: str = "rms_norm"
 
@@ -65,9 +57,9 @@ class CompressedAttention(Part):
             check_sizes(self, "every")
 
     @property
-    def reach(self) -> Any:
-        """Tokens that a query sees as they are."""
-        return self.window
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("heads", "output_groups"), ()
 
     def before(self, d: Number) -> tuple[PerToken, ...]:
         """Queries, the key, and what is compressed."""
@@ -123,16 +115,15 @@ class CompressedAttention(Part):
 
     def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """The indexer's scores; queries with keys of the window and compressed ones."""
-        first = (self._indexed(run, layers),) if self.indexer and self.every is not None else ()
-        return (*first, *self._core(run, layers).forward(shared=True))
+        return (*self._indexed(run, layers), *self._core(run, layers).forward(shared=True))
 
     def mixing_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Their gradients."""
-        last = (self._indexed(run, layers),) if self.indexer and self.every is not None else ()
-        return (*self._core(run, layers).backward(), *map(gradient_of, last))
+        last = map(gradient_of, self._indexed(run, layers))
+        return (*self._core(run, layers).backward(), *last)
 
     def _core(self, run: Pass, layers: Number) -> Core:
-        masked = "skipped" if run.one_by_one else run.masked
+        masked = run.masking
         met = pairs_unchecked(run.seq, run.context, True, self.window, masked)
         read = keys_unchecked(run.seq, run.context, self.window)
         if self.every is not None:
@@ -151,19 +142,19 @@ class CompressedAttention(Part):
         every: Any = self.every
         return _entries(run.context, every, top) - _entries(run.cached, every, top)
 
-    def _indexed(self, run: Pass, layers: Number) -> Op:
+    def _indexed(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """The indexer's queries meet a key of each entry, where there is one."""
         indexer, every = self.indexer, self.every
         if indexer is None or every is None:
-            raise ValueError("this layer has no indexer")
-        masked = "skipped" if run.one_by_one else run.masked
-        met, width = self._met(run, None, masked), indexer.heads * indexer.head_dim
+            return ()
+        met, width = self._met(run, None, run.masking), indexer.heads * indexer.head_dim
         read = met if run.one_by_one else run.context // every
         moved = Elements(
             activations=run.batch * (layers * width) * run.seq,
             kv=run.batch * (layers * indexer.head_dim) * read,
         )
         flops = run.batch * product_flops(1, layers * width, 1) * met
-        return Op("indexer.scores", flops, moved, Elements(), True, layers * run.steps)
+        return (Op("indexer.scores", flops, moved, Elements(), True, layers * run.steps),)
 
     @property
     def caches(self) -> tuple[Cache, ...]:

@@ -2,17 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from costlib.layers.attention import check_sizes
-from costlib.layers.parts import Block, Part, Pass, PerToken, Saved, elementwise
+from costlib.layers.parts import Block, Part, Pass, PerToken, Saved, residual_step
 from costlib.units.ledger import Op
-from costlib.units.numbers import Number, is_zero, plus
+from costlib.units.numbers import Number, is_zero, times, total
+
+
+class Inside(Part):
+    """Blocks of their own, which are a part of another model's layer."""
+
+    __slots__ = ()
+
+    d_model: Number
+    blocks: tuple[Block, ...]
+
+    @property
+    def outside(self) -> tuple[PerToken, ...]:
+        """Steps before and behind the blocks."""
+        return ()
+
+    @property
+    def mixing_weights(self) -> Any:
+        """All parameters."""
+        inside = (times(b.parameters(self.d_model), b.layers) for b in self.blocks)
+        return total([*(step.parameters() for step in self.outside), *inside])
+
+    def of_parts(self, number: Callable[[Part], Any]) -> Any:
+        """The sum over all layers of one number of their parts."""
+        return total(times(number(p), b.layers) for b in self.blocks for p in b.parts)
+
+    def forward(self, run: Pass, layers: Number) -> list[Op]:
+        """Their pass, step by step, ``layers`` times."""
+        return [op for block in self.blocks for op in _forward(block, self.d_model, run, layers)]
+
+    def backward(self, run: Pass, layers: Number) -> list[Op]:
+        """Their gradients, last step first."""
+        blocks = reversed(self.blocks)
+        return [op for block in blocks for op in _backward(block, self.d_model, run, layers)]
+
+    def kept(self) -> tuple[Saved, ...]:
+        """What the gradients of their own steps need."""
+        return tuple(t * b.layers for b in self.blocks for t in b.saved(self.d_model))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Encoder(Part):
+class Encoder(Inside):
     """Blocks that read the ``encoded`` tokens of a pass, where nothing came before.
 
     It is a part of the decoder's first layer, and adds nothing to it: layers with attention of
@@ -28,49 +66,37 @@ class Encoder(Part):
         check_sizes(self, "d_model")
 
     @property
-    def mixing_weights(self) -> Any:
-        """All of its parameters."""
-        total: Number = 0
-        for step in (*self.first, *self.last):
-            total = plus(total, step.parameters())
-        return plus(total, _parameters(self.blocks, self.d_model))
+    def outside(self) -> tuple[PerToken, ...]:
+        """Its steps outside its blocks."""
+        return (*self.first, *self.last)
 
     @property
     def encoder_layers(self) -> Any:
         """See `Part.encoder_layers`."""
-        total: Number = 0
-        for block in self.blocks:
-            total = plus(total, block.layers)
-        return total
+        return total(block.layers for block in self.blocks)
 
     def scores(self, seq: Number, encoded: Number) -> Any:
         """See `Part.scores`."""
-        return _scores(self.blocks, encoded, encoded)
+        return self.of_parts(lambda part: part.scores(encoded, encoded))
 
     def saved_of_encoded(self, d: Number) -> tuple[Saved, ...]:
         """What the gradients of its own layers need."""
-        return tuple(
-            term * block.layers for block in self.blocks for term in block.saved(self.d_model)
-        )
+        return self.kept()
 
     def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Its whole pass."""
         if not run.is_first:
             return ()
         inner = self._pass(run)
-        ops = [inner.of(step, layers) for step in self.first]
-        for block in self.blocks:
-            ops += _forward(block, self.d_model, inner, layers)
-        ops += [inner.of(step, layers) for step in self.last]
+        first, last = ([inner.of(s, layers) for s in steps] for steps in (self.first, self.last))
+        ops = (*first, *self.forward(inner, layers), *last)
         return tuple(op.named(f"encoder.{op.name}") for op in ops)
 
     def mixing_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Its gradients, last step first."""
         inner = self._pass(run)
-        ops = _gradients(self.last, inner, layers)
-        for block in reversed(self.blocks):
-            ops += _backward(block, self.d_model, inner, layers)
-        ops += _gradients(self.first, inner, layers)
+        first, last = (_gradients(steps, inner, layers) for steps in (self.first, self.last))
+        ops = (*last, *self.backward(inner, layers), *first)
         return tuple(op.named(f"encoder.{op.name}") for op in ops)
 
     def _pass(self, run: Pass) -> Pass:
@@ -80,7 +106,7 @@ class Encoder(Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WhereSeen(Part):
+class WhereSeen(Inside):
     """Layers that run only where a pass has encoded tokens, such as those of an image.
 
     With ``encoded`` tokens of pictures they attend to those (attention of kind ``cross``), and are
@@ -91,67 +117,30 @@ class WhereSeen(Part):
     blocks: tuple[Block, ...]
 
     @property
-    def mixing_weights(self) -> Any:
-        """All of their parameters."""
-        return _parameters(self.blocks, self.d_model)
-
-    @property
     def cached_of_encoded(self) -> Any:
         """See `Part.cached_of_encoded`."""
-        total: Number = 0
-        for block in self.blocks:
-            for part in block.parts:
-                total = plus(total, block.layers * part.cached_of_encoded)
-        return total
+        return self.of_parts(lambda part: part.cached_of_encoded)
 
     def scores(self, seq: Number, encoded: Number) -> Any:
         """See `Part.scores`."""
-        return _scores(self.blocks, seq, encoded)
+        return self.of_parts(lambda part: part.scores(seq, encoded))
 
     def saved_of_encoded(self, d: Number) -> tuple[Saved, ...]:
         """See `Part.saved_of_encoded`."""
-        return tuple(
-            term * block.layers
-            for block in self.blocks
-            for part in block.parts
-            for term in part.saved_of_encoded(d)
-        )
+        pairs = ((block, part) for block in self.blocks for part in block.parts)
+        return tuple(t * block.layers for block, part in pairs for t in part.saved_of_encoded(d))
 
     def saved(self, d: Number) -> tuple[Saved, ...]:
         """What the gradients of their own steps need, where there is something to see."""
-        return tuple(term * block.layers for block in self.blocks for term in block.saved(d))
+        return self.kept()
 
     def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Their part of the pass."""
-        if is_zero(run.encoded):
-            return ()
-        return tuple(op for b in self.blocks for op in _forward(b, self.d_model, run, layers))
+        return () if is_zero(run.encoded) else tuple(self.forward(run, layers))
 
     def mixing_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Their gradients."""
-        if is_zero(run.encoded):
-            return ()
-        blocks = reversed(self.blocks)
-        return tuple(op for b in blocks for op in _backward(b, self.d_model, run, layers))
-
-
-def _parameters(blocks: tuple[Block, ...], d: Number) -> Any:
-    total: Number = 0
-    for block in blocks:
-        total = plus(total, block.layers * block.parameters(d))
-    return total
-
-
-def _scores(blocks: tuple[Block, ...], seq: Number, encoded: Number) -> Any:
-    total: Number = 0
-    for block in blocks:
-        for part in block.parts:
-            total = plus(total, block.layers * part.scores(seq, encoded))
-    return total
-
-
-def _residual(d: Number) -> PerToken:
-    return elementwise("residual", d, "residual", reads=2 * d, gradient=1)
+        return () if is_zero(run.encoded) else tuple(self.backward(run, layers))
 
 
 def _forward(block: Block, d: Number, run: Pass, layers: Number) -> list[Op]:
@@ -163,13 +152,13 @@ def _forward(block: Block, d: Number, run: Pass, layers: Number) -> list[Op]:
         ops += part.mixing(run, count)
         ops += [run.of(step, count) for step in part.after(d)]
     ops += [run.of(step, count) for step in block.extra]
-    return [*ops, run.of(_residual(d), count * block.added)]
+    return [*ops, run.of(residual_step(d), count * block.added)]
 
 
 def _backward(block: Block, d: Number, run: Pass, layers: Number) -> list[Op]:
     """A block's gradients, last step first."""
     count = layers * block.layers
-    ops = _gradients((_residual(d),), run, count * block.added)
+    ops = _gradients((residual_step(d),), run, count * block.added)
     ops += _gradients(block.extra, run, count)
     for part in reversed(block.parts):
         ops += _gradients(part.after(d), run, count)

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from costlib.layers.attention import FLOPS_PER_ELEMENT, check_sizes
-from costlib.layers.parts import Part, Pass, PerToken, Saved, elementwise, input_of, linear_step
+from costlib.layers.parts import (
+    Divided,
+    Part,
+    Pass,
+    PerToken,
+    Saved,
+    elementwise,
+    input_of,
+    linear_step,
+)
 from costlib.units.ledger import Ledger
 from costlib.units.messages import collective
 from costlib.units.numbers import Number, choose, exact_div, is_one, is_zero, size
@@ -23,25 +32,21 @@ class Mlp(Part):
     activation: str = "silu"
     bias: bool = False
     name: str = "ffn"
-    d_in: Number | None = None
     extra: tuple[PerToken, ...] = ()
 
     def __post_init__(self) -> None:
         check_sizes(self, "width")
         choose("activation", self.activation, ACTIVATIONS)
 
+    @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("width",), ()
+
     def after(self, d: Number) -> tuple[PerToken, ...]:
         """See `Part.after`."""
-        into = d if self.d_in is None else self.d_in
-        steps = mlp_steps(
-            self.name,
-            into,
-            self.width,
-            d,
-            gated=self.gated,
-            activation=self.activation,
-            bias=self.bias,
-        )
+        how: dict[str, Any] = {"gated": self.gated, "activation": self.activation}
+        steps = mlp_steps(self.name, d, self.width, d, bias=self.bias, **how)
         return (*steps, *self.extra)
 
     def saved(self, d: Number) -> tuple[Saved, ...]:
@@ -56,7 +61,7 @@ class Mixture(Part):
     Each expert is a feed-forward layer of ``width``; ``latent``: tokens are projected to this
     width and back (Nemotron-H). ``shared_width`` is one more that all tokens use, and
     ``shared_gate`` scales it. ``routed_by_hash``: the token itself says which experts, there is no
-    product (``hash_table`` elements are stored). ``runs_all``: code that runs every expert on every
+    product. ``runs_all``: code that runs every expert on every
     token and masks the others, as "computed" counts. ``router`` has the steps of a router that is
     more than one product. ``expert_parallel`` devices in ``nodes`` nodes share the
     experts, each with as many tokens: see `costlib.parallel.expert_parallel`.
@@ -74,7 +79,6 @@ class Mixture(Part):
     shared_bias: bool = False
     latent: Number | None = None
     routed_by_hash: bool = False
-    hash_table: Number = 0
     runs_all: bool = False
     router: tuple[PerToken, ...] | None = None
     expert_parallel: Number = 1
@@ -86,6 +90,11 @@ class Mixture(Part):
         check_sizes(self, "shared_width", least=0)
         size("experts - per_token", self.experts - self.per_token, least=0)
         choose("activation", self.activation, ACTIVATIONS)
+
+    @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("width", "shared_width"), ()
 
     def after(self, d: Number) -> tuple[PerToken, ...]:
         """See `Part.after`."""
@@ -108,7 +117,7 @@ class Mixture(Part):
 
     def _router(self, d: Number) -> tuple[PerToken, ...]:
         scored = elementwise("router.softmax", self.experts, "softmax")
-        looked_up = PerToken("router.lookup", rows=self.per_token, table=self.hash_table)
+        looked_up = PerToken("router.lookup", rows=self.per_token)
         linear = linear_step("router", d, self.experts, bias=self.router_bias)
         linear = linear if self.router is None else self.router
         return (*linear, *((looked_up,) if self.routed_by_hash else ()), scored)

@@ -12,27 +12,24 @@ from costlib.layers.attention import (
     keys_unchecked,
     pairs_unchecked,
 )
-from costlib.layers.by_tokens import SUMS, kept, merged, of_some_tokens
+from costlib.layers.by_tokens import Attending
 from costlib.layers.indexer import Indexer
 from costlib.layers.parts import (
-    Cache,
-    Part,
+    Divided,
     Pass,
     PerToken,
     Saved,
     elementwise,
-    gradient_of,
     input_of,
-    linear_step,
     normalisation,
     same,
 )
-from costlib.units.ledger import Ledger, Op
-from costlib.units.numbers import Number, choose, is_one, is_zero, minimum, set_field, triangle
+from costlib.units.ledger import Op
+from costlib.units.numbers import Number, choose, is_zero, minimum, set_field, triangle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attention(Part):
+class Attention(Attending):
     """Softmax attention: every query meets the keys it may see.
 
     ``kv_heads`` keys and values are shared by ``heads`` queries; a value may have another width.
@@ -88,6 +85,11 @@ class Attention(Part):
         if self.cross and self.d_in is None:
             raise ValueError("cross attention needs d_in, the width of what the encoder made")
 
+    @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("heads",), ("kv_heads",)
+
     def without_reach(self) -> Attention:
         """See `Part.without_reach`."""
         return replace(self, window=None, chunk=None, causal=True)
@@ -102,23 +104,21 @@ class Attention(Part):
         d = d if self.d_in is None else self.d_in
         queries, keys = self.heads * self.head_dim, self.kv_heads * self.head_dim
         values = self.kv_heads * self.value_dim
-        steps = [*self._linear("q_proj", d, queries)]
+        steps = [*self.linear("q_proj", d, queries)]
         if not (self.shares_kv or self.cross):
-            steps += self._linear("k_proj", d, keys, cached=True)
+            steps += self.linear("k_proj", d, keys, cached=True)
             if self.keys_are_values:
                 steps.append(PerToken("v_proj", kv_writes=values, gradient=1))
             else:
-                steps += self._linear("v_proj", d, values, cached=True)
+                steps += self.linear("v_proj", d, values, cached=True)
         if self.repeats_kv:
             more = self.kept_heads - self.kv_heads
             steps.append(PerToken("kv.repeat", kv_writes=more * (self.head_dim + self.value_dim)))
         steps += self._normed(queries, 0 if self.shares_kv or self.cross else keys, values)
-        if self.gate:
-            gates = self.heads * (self.value_dim if self.gate == "element" else 1)
-            steps += self._linear("gate_proj", d, gates)
+        steps += self.gating(d) if self.gate else ()
         if self.sinks:  # one more entry in each row of the softmax: an exp and an addition
             steps.append(PerToken("sinks", 2 * self.heads, weights=self.heads))
-        return (*steps, *self.extra, *(self.indexer.steps(d) if self.indexer else ()))
+        return (*steps, *self.beside(d))
 
     def _normed(self, queries: Number, keys: Number, values: Number) -> list[PerToken]:
         """Norms and rotation of queries and keys."""
@@ -134,15 +134,6 @@ class Attention(Part):
             rotated = (self.heads + (self.kv_heads if has_keys else 0)) * self.rotary_dim
             steps.append(elementwise("rotary", rotated, "rotary", gradient=1))
         return steps
-
-    def after(self, d: Number) -> tuple[PerToken, ...]:
-        """See `Part.after`."""
-        width = self.heads * self.value_dim
-        gate = (elementwise("attention.gate", width, "sigmoid_gate"),) if self.gate else ()
-        return (*gate, *self._linear("o_proj", width, d))
-
-    def _linear(self, name: str, d_in: Number, d_out: Number, cached: bool = False) -> Any:
-        return linear_step(name, d_in, d_out, bias=name in self.biases, cached=cached)
 
     def _core(self, run: Pass, layers: Number) -> Core:
         masked = run.masking
@@ -173,29 +164,20 @@ class Attention(Part):
         """Heads of keys and values as they are kept."""
         return self.heads if self.repeats_kv else self.kv_heads
 
-    def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
-        """Scores, softmax, values."""
-        first = (self.indexer.mixing(run, layers),) if self.indexer else ()
-        seen = self._seen(run, layers) if self.cross else ()
-        ops = (*first, *seen, *self._core(run, layers).forward())
-        return of_some_tokens(ops, self.context_parallel)
-
     @property
-    def sends(self) -> bool:
-        """Where a cache is shared by tokens."""
-        return not is_one(self.context_parallel)
+    def asked(self) -> Any:
+        """A query, and the sum of values that it finds."""
+        return self.head_dim + self.value_dim
 
-    def messages(self, run: Pass, layers: Number, d: Number) -> Ledger:
-        """Queries to all that keep some of the tokens, and what each of them makes of it."""
-        width = self.kept_heads * (self.head_dim + self.value_dim)
-        made = self.heads * (self.head_dim + self.value_dim + SUMS)
-        return merged(self, run, layers, made, width)
+    def attend(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """Scores, softmax, values, once there are keys and values of an encoder's tokens."""
+        seen = self._seen(run, layers) if self.cross else ()
+        return (*seen, *self._core(run, layers).forward())
 
-    def mixing_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+    def attend_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Their gradients."""
-        last = (gradient_of(self.indexer.mixing(run, layers)),) if self.indexer else ()
         seen = self._seen_backward(run, layers) if self.cross else ()
-        return (*self._core(run, layers).backward(), *seen, *last)
+        return (*self._core(run, layers).backward(), *seen)
 
     def _seen(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Keys and values of an encoder's tokens, made once."""
@@ -217,28 +199,22 @@ class Attention(Part):
         stored = self.head_dim if self.qk_norm == "head" else keys
         normed = (normalisation("k_norm", keys, self.norm, stored),) if self.qk_norm else ()
         return (
-            *self._linear("k_proj", self.d_in, keys, cached=True),
+            *self.linear("k_proj", self.d_in, keys, cached=True),
             *normed,
-            *self._linear("v_proj", self.d_in, values, cached=True),
+            *self.linear("v_proj", self.d_in, values, cached=True),
         )
 
     @property
-    def caches(self) -> tuple[Cache, ...]:
-        """Keys and values, and the indexer's keys."""
+    def kept(self) -> Any:
+        """A key and a value of each head, unless they are another layer's, or an encoder's."""
         if self.shares_kv or self.cross or not self.causal:
-            return ()
-        width = self.kept_heads * (self.head_dim + self.value_dim)
-        return kept(self, width)
+            return 0
+        return self.kept_heads * (self.head_dim + self.value_dim)
 
     @property
     def cached_of_encoded(self) -> Any:
         """Keys and values of an encoder's tokens."""
         return self.kv_heads * (self.head_dim + self.value_dim) if self.cross else 0
-
-    @property
-    def score_heads(self) -> Any:
-        """See `Part.score_heads`."""
-        return self.heads
 
     def scores(self, seq: Number, encoded: Number) -> Any:
         """See `Part.scores`."""

@@ -13,26 +13,24 @@ from costlib.layers.attention import (
     latent_stages,
     pairs_unchecked,
 )
-from costlib.layers.by_tokens import SUMS, kept, merged, of_some_tokens
+from costlib.layers.by_tokens import Attending
 from costlib.layers.indexer import Indexer
 from costlib.layers.parts import (
-    Cache,
-    Part,
+    Divided,
     Pass,
     PerToken,
     Saved,
     elementwise,
-    gradient_of,
     input_of,
     linear_step,
     normalisation,
 )
-from costlib.units.ledger import Ledger, Op
-from costlib.units.numbers import Number, choose, is_one, is_zero
+from costlib.units.ledger import Op
+from costlib.units.numbers import Number, choose, is_zero
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Latent(Part):
+class Latent(Attending):
     """Multi-head latent attention: one latent and one rotary key a token serve all heads.
 
     ``biases`` names those of q_proj, q_a_proj, q_b_proj, kv_a_proj and o_proj that have one.
@@ -46,7 +44,6 @@ class Latent(Part):
     mla: MLA
     norm: str = "rms_norm"
     biases: tuple[str, ...] = ()
-    q_normed: bool = True
     gate: str | None = None
     sinks: bool = False
     shares_kv: bool = False
@@ -61,49 +58,38 @@ class Latent(Part):
         check_sizes(self, "heads")
         choose("gate", self.gate, (None, "element", "head", "fused"))
 
+    @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("heads",), ()
+
     def without_reach(self) -> Latent:
         """See `Part.without_reach`."""
         return replace(self, window=None)
 
-    @property
-    def reach(self) -> Any:
-        """Tokens that a query sees at most; None where there is no limit."""
-        return self.window
-
     def before(self, d: Number) -> tuple[PerToken, ...]:
         """What makes queries and the cached latents (kv_b_proj belongs to the mixing)."""
-        m, queries = self.mla, self.heads * self.mla.head_dim
+        m, queries = self.mla, self.heads * self.head_dim
         if m.q_rank is None:
-            steps = [*self._linear("q_proj", d, queries)]
+            steps = [*self.linear("q_proj", d, queries)]
         else:
-            normed = (normalisation("q_norm", m.q_rank, self.norm),) if self.q_normed else ()
-            steps = [*self._linear("q_a_proj", d, m.q_rank), *normed]
+            normed = normalisation("q_norm", m.q_rank, self.norm)
+            steps = [*self.linear("q_a_proj", d, m.q_rank), normed]
             if self.gate == "fused":
-                both = queries + self.heads * m.value_dim
+                both = queries + self.heads * self.value_dim
                 steps += linear_step("q_gate_proj", 2 * m.q_rank, both)
             else:
-                steps += self._linear("q_b_proj", m.q_rank, queries)
+                steps += self.linear("q_b_proj", m.q_rank, queries)
         rotated = (self.heads + (0 if self.shares_kv else 1)) * m.rope_dim
         if not self.shares_kv:
-            steps += self._linear("kv_a_proj", d, m.kv_rank + m.rope_dim, cached=True)
+            steps += self.linear("kv_a_proj", d, m.kv_rank + m.rope_dim, cached=True)
             steps.append(normalisation("kv_norm", m.kv_rank, self.norm))
         if self.sinks:
             steps.append(PerToken("sinks", 2 * self.heads, weights=self.heads))
         if not is_zero(m.rope_dim):
             steps.append(elementwise("rotary", rotated, "rotary", gradient=1))
-        if self.gate in ("element", "head"):
-            gates = self.heads * (m.value_dim if self.gate == "element" else 1)
-            steps += self._linear("gate_proj", d, gates)
-        return (*steps, *self.extra, *(self.indexer.steps(d) if self.indexer else ()))
-
-    def after(self, d: Number) -> tuple[PerToken, ...]:
-        """See `Part.after`."""
-        width = self.heads * self.mla.value_dim
-        gate = (elementwise("attention.gate", width, "sigmoid_gate"),) if self.gate else ()
-        return (*gate, *self._linear("o_proj", width, d))
-
-    def _linear(self, name: str, d_in: Number, d_out: Number, cached: bool = False) -> Any:
-        return linear_step(name, d_in, d_out, bias=name in self.biases, cached=cached)
+        steps += self.gating(d) if self.gate in ("element", "head") else ()
+        return (*steps, *self.beside(d))
 
     def expand(self) -> PerToken:
         """From a latent to keys and values: the mixing has it, once for every key."""
@@ -117,48 +103,47 @@ class Latent(Part):
         seen = self.window if top is None else top
         met = pairs_unchecked(run.seq, run.context, True, seen, masked)
         read = met if run.one_by_one else keys_unchecked(run.seq, run.context, seen)
-        widths = (self.heads, self.heads, self.mla.head_dim, self.mla.value_dim)
+        widths = (self.heads, self.heads, self.head_dim, self.value_dim)
         return Core(run.batch, run.seq, met, read, *widths, run.scores, layers, run.steps)
 
-    def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
-        """Attention over latents, expanded (naive) or as they are (absorbed)."""
-        first = (self.indexer.mixing(run, layers),) if self.indexer else ()
-        ops = (*first, *latent_stages(self._core(run, layers), self.mla, run.mla))
-        return of_some_tokens(ops, self.context_parallel)
+    @property
+    def kv_heads(self) -> Any:  # type: ignore[override]
+        """Expanded, every head has keys and values of its own."""
+        return self.heads
 
     @property
-    def sends(self) -> bool:
-        """Where a cache is shared by tokens."""
-        return not is_one(self.context_parallel)
+    def head_dim(self) -> Any:  # type: ignore[override]
+        """Width of a head's queries and keys."""
+        return self.mla.head_dim
 
-    def messages(self, run: Pass, layers: Number, d: Number) -> Ledger:
-        """Absorbed queries to all that keep some of the tokens, and what each makes of them."""
-        width = self.mla.kv_rank + self.mla.rope_dim
-        made = self.heads * (width + self.mla.kv_rank + SUMS)
-        return merged(self, run, layers, made, width)
+    @property
+    def value_dim(self) -> Any:  # type: ignore[override]
+        """Width of a head's values."""
+        return self.mla.value_dim
 
-    def mixing_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+    @property
+    def kept(self) -> Any:
+        """The latent and the rotary key, unless they are an earlier layer's."""
+        return 0 if self.shares_kv else self.mla.kv_rank + self.mla.rope_dim
+
+    @property
+    def asked(self) -> Any:
+        """An absorbed query, and the sum of latents that it finds."""
+        return 2 * self.mla.kv_rank + self.mla.rope_dim
+
+    def attend(self, run: Pass, layers: Number) -> tuple[Op, ...]:
+        """Attention over latents, expanded (naive) or as they are (absorbed)."""
+        return latent_stages(self._core(run, layers), self.mla, run.mla)
+
+    def attend_backward(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """The gradients of the naive form: training has every key at hand."""
         expand = (self.expand() * layers).backward(run.tokens)
-        last = (gradient_of(self.indexer.mixing(run, layers)),) if self.indexer else ()
-        return (*self._core(run, layers).backward(), *expand, *last)
+        return (*self._core(run, layers).backward(), *expand)
 
     @property
     def mixed(self) -> tuple[PerToken, ...]:
         """The expansion of latents, which the absorbed form does in two halves."""
         return (self.expand(),)
-
-    @property
-    def caches(self) -> tuple[Cache, ...]:
-        """The latent and the rotary key, and the indexer's keys."""
-        if self.shares_kv:
-            return (Cache(per_token=self.indexer.cached),) if self.indexer else ()
-        return kept(self, self.mla.kv_rank + self.mla.rope_dim)
-
-    @property
-    def score_heads(self) -> Any:
-        """See `Part.score_heads`."""
-        return self.heads
 
     def saved(self, d: Number) -> tuple[Saved, ...]:
         """Latents before and after their norms, expanded keys and values, and o_proj's input."""
@@ -168,8 +153,8 @@ class Latent(Part):
         return (
             Saved("norms of latents", ranks + m.rope_dim, split="sequence"),
             Saved("latents", ranks, "inputs", split="sequence", feeds=("q_b_proj", "kv_b_proj")),
-            Saved("queries", self.heads * m.head_dim),
-            Saved("keys", self.heads * m.head_dim),
-            Saved("values", self.heads * m.value_dim),
-            replace(input_of("o_proj", self.heads * m.value_dim), by_kernel=True),
+            Saved("queries", self.heads * self.head_dim),
+            Saved("keys", self.heads * self.head_dim),
+            Saved("values", self.heads * self.value_dim),
+            replace(input_of("o_proj", self.heads * self.value_dim), by_kernel=True),
         )

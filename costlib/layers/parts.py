@@ -21,7 +21,12 @@ from costlib.units.numbers import (
     set_field,
     size,
     times,
+    total,
 )
+
+#: Fields of a part that tensor parallelism divides, and those that are replicated where they are
+#: fewer than the devices; None where it is not known.
+Divided = tuple[tuple[str, ...], tuple[str, ...]] | None
 
 #: Weights per element that a normalisation stores.
 NORM_WEIGHTS = {"rms_norm": 1, "layer_norm": 2, "layer_norm_no_bias": 1, "plain_norm": 0}
@@ -317,10 +322,7 @@ def saved_elements(terms: Iterable[Saved]) -> Any:
     >>> saved_elements([Saved("gate", 10), Saved("silu", 10, fusible=True)])
     10
     """
-    total: Number = 0
-    for term in terms:
-        total = plus(total, 0 if term.fusible else term.elements)
-    return total
+    return total(term.elements for term in terms if not term.fusible)
 
 
 class Part:
@@ -366,15 +368,17 @@ class Part:
     @property
     def mixing_weights(self) -> Any:
         """Parameters that `mixing` reads."""
-        total: Number = 0
-        for step in self.mixed:
-            total = plus(total, step.parameters())
-        return total
+        return total(step.parameters() for step in self.mixed)
 
     @property
     def caches(self) -> tuple[Cache, ...]:
         """What one layer keeps of a sequence."""
         return ()
+
+    @property
+    def divided(self) -> Divided:
+        """What tensor parallelism divides of it."""
+        return None
 
     @property
     def score_heads(self) -> Any:
@@ -460,14 +464,10 @@ class Block:
 
     def parameters(self, d: Number, *, active: bool = False) -> Any:
         """Parameters of one layer; ``active``: of its experts those that a token is sent to."""
-        total = self.norms * self.norm_step(d).weights
-        for part in self.parts:
-            for step in (*part.before(d), *part.after(d)):
-                total = plus(total, step.parameters(step.chosen if active else None))
-            total = plus(total, part.mixing_weights)
-        for step in self.extra:
-            total = plus(total, step.parameters(step.chosen if active else None))
-        return total
+        steps = [step for p in self.parts for step in (*p.before(d), *p.after(d))]
+        stored = [s.parameters(s.chosen if active else None) for s in (*steps, *self.extra)]
+        norms = self.norms * self.norm_step(d).weights
+        return total([norms, *stored, *(part.mixing_weights for part in self.parts)])
 
     def saved(self, d: Number, *, dropout: bool = False) -> tuple[Saved, ...]:
         """Activations of each token that a layer's gradients need: inputs, and what parts keep.

@@ -9,6 +9,7 @@ from costlib.layers.attention import check_groups, check_sizes
 from costlib.layers.matmul import product_flops
 from costlib.layers.parts import (
     Cache,
+    Divided,
     Part,
     Pass,
     PerToken,
@@ -20,53 +21,62 @@ from costlib.units.ledger import Elements, Op
 from costlib.units.numbers import Number, ceil_div, choose, exact_div, is_zero
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recurrence:
+    """What a layer keeps in place of a cache, and what that is made with.
+
+    ``state``: elements of one sequence's state. A short convolution comes before the scan, of
+    ``channels`` channels, ``kernel`` tokens long, perhaps with a ``bias``; an activation follows it
+    if it is ``activated``. ``held``: parameters that the scan itself reads, such as decays.
+    """
+
+    state: Number = 0
+    channels: Number = 0
+    kernel: Number = 0
+    bias: bool = False
+    activated: bool = True
+    held: Number = 0
+
+    @property
+    def convolution_weights(self) -> Any:
+        """Parameters of the convolution."""
+        return self.channels * (self.kernel + (1 if self.bias else 0))
+
+
 class Scan(Part):
     """What all recurrences share: a state for each sequence, and perhaps a short convolution."""
 
     __slots__ = ()
 
     @property
-    def state(self) -> Any:
-        """Elements of one sequence's state."""
-        return 0
-
-    @property
-    def convolved(self) -> tuple[Number, Number, bool]:
-        """Channels of the short convolution before the scan, its kernel, and if it has a bias."""
-        return (0, 0, False)
+    def recurrence(self) -> Recurrence:
+        """What is kept of a sequence."""
+        return Recurrence()
 
     def scan(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """The recurrence over the pass's tokens."""
         return ()
 
     @property
-    def convolution_weights(self) -> Any:
-        """Parameters of the convolution."""
-        channels, kernel, has_bias = self.convolved
-        return channels * (kernel + (1 if has_bias else 0))
-
-    @property
     def mixing_weights(self) -> Any:
-        """Those of the convolution."""
-        return self.convolution_weights
+        """Those of the convolution and of the scan."""
+        return self.recurrence.convolution_weights + self.recurrence.held
 
     @property
     def caches(self) -> tuple[Cache, ...]:
         """The state, and the convolution's last inputs (as many as its kernel is long)."""
-        channels, kernel, _ = self.convolved
-        return (Cache(state=self.state), Cache(state=channels * kernel))
+        kept = (self.recurrence.state, self.recurrence.channels * self.recurrence.kernel)
+        return tuple(Cache(state=each) for each in kept if not is_zero(each))
 
     def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
-        """The convolution, its activation, the scan."""
-        channels, _, _ = self.convolved
-        conv = () if is_zero(channels) else convolution(run, layers, *self.convolved)
-        return (*conv, *self.scan(run, layers))
+        """The convolution, perhaps its activation, the scan."""
+        conv = convolution(run, layers, self.recurrence)
+        return (*(conv if self.recurrence.activated else conv[:1]), *self.scan(run, layers))
 
     def _scanned(
         self,
         run: Pass,
         layers: Number,
-        name: str,
         flops: Number,
         inputs: Number,
         outputs: Number,
@@ -75,11 +85,16 @@ class Scan(Part):
     ) -> Op:
         """A scan reads its inputs and the state, and writes its outputs and the state."""
         tokens = run.batch * run.seq
-        state = run.batch * (layers * self.state) * run.steps
+        state = run.batch * (layers * self.recurrence.state) * run.steps
         before = 0 if run.is_first else state
         reads = Elements(activations=tokens * (layers * inputs), kv=before)
         writes = Elements(activations=tokens * (layers * outputs), kv=state)
-        return Op(name, flops, reads, writes, is_matmul, layers * run.steps)
+        return Op("scan", flops, reads, writes, is_matmul, layers * run.steps)
+
+    def _beside(self, name: str, flops: Number, run: Pass, layers: Number) -> Op:
+        """What a scan does with its own parameters, element by element."""
+        count = layers * run.steps
+        return Op(name, flops, Elements(weights=count * self.recurrence.held), count=count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,15 +119,16 @@ class DeltaRule(Scan):
     decay: str = "head"
     decay_rank: Number | None = None
     output_rank: Number | None = None
-    output_bias: bool = False
-    output_gate: bool = True
-    norm: str = "rms_norm"
-    extra: tuple[PerToken, ...] = ()
 
     def __post_init__(self) -> None:
         check_sizes(self, "key_heads", "value_heads", "key_dim", "value_dim", "kernel", "chunk")
         check_groups(self.value_heads, self.key_heads)
         choose("decay", self.decay, ("head", "element"))
+
+    @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("value_heads",), ("key_heads",)
 
     @property
     def keys(self) -> Any:
@@ -125,14 +141,13 @@ class DeltaRule(Scan):
         return self.value_heads * self.value_dim
 
     @property
-    def state(self) -> Any:
-        """A matrix for each value head."""
-        return self.value_heads * self.key_dim * self.value_dim
-
-    @property
-    def convolved(self) -> tuple[Number, Number, bool]:
-        """Queries, keys and values."""
-        return (2 * self.keys + self.values, self.kernel, False)
+    def recurrence(self) -> Recurrence:
+        """A matrix for each value head; queries, keys and values are convolved."""
+        return Recurrence(
+            state=self.value_heads * self.key_dim * self.value_dim,
+            channels=2 * self.keys + self.values,
+            kernel=self.kernel,
+        )
 
     def before(self, d: Number) -> tuple[PerToken, ...]:
         """Queries, keys, values, how much to write (beta), how much to forget, an output gate."""
@@ -147,17 +162,13 @@ class DeltaRule(Scan):
         steps += _low_rank("decay", d, self.decay_rank, decays)
         stored = heads + decays  # A of each head, and a bias of the time step
         steps.append(PerToken("decay", 6 * decays, decays, decays, weights=stored))
-        if self.output_gate:
-            rank, bias = self.output_rank, self.output_bias
-            steps += _low_rank("gate", d, rank, self.values, bias=bias)
-        return (*steps, *self.extra)
+        return (*steps, *_low_rank("gate", d, self.output_rank, self.values))
 
     def after(self, d: Number) -> tuple[PerToken, ...]:
         """A norm of each head, the gate, the output projection."""
-        norm = normalisation("head_norm", self.values, self.norm, self.value_dim)
+        norm = normalisation("head_norm", self.values, "rms_norm", self.value_dim)
         gate = elementwise("attention.gate", self.values, "sigmoid_gate")
-        gated = (gate,) if self.output_gate else ()
-        return (norm, *gated, *linear_step("o_proj", self.values, d))
+        return (norm, gate, *linear_step("o_proj", self.values, d))
 
     def scan(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Products inside chunks, or one update of the state a token."""
@@ -165,37 +176,35 @@ class DeltaRule(Scan):
         inputs, outputs = 2 * self.keys + self.values, self.values
         if run.is_step:  # forget, predict, correct, read out
             flops = run.batch * run.seq * (heads * 7 * k * v)
-            return (self._scanned(run, layers, "scan", flops, inputs, outputs, is_matmul=False),)
+            return (self._scanned(run, layers, flops, inputs, outputs, is_matmul=False),)
         tokens, squares = _chunks(run, self.chunk)
         # inside a chunk: keys with keys and queries, values and states met; between: the state
         inside = product_flops(squares, 1, 2 * k + v) + 3 * product_flops(tokens, k, v)
         solved = (squares - tokens) * (k + v)
         solve = Op("scan.solve", run.batch * heads * solved, count=layers * run.steps)
         flops = run.batch * (heads * inside)
-        return (self._scanned(run, layers, "scan", flops, inputs, outputs), solve)
+        return (self._scanned(run, layers, flops, inputs, outputs), solve)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LightningAttention(Scan):
     """Linear attention with a fixed decay a head, in blocks (MiniMax): softmax-free.
 
-    A head's state is a ``head_dim`` by ``head_dim`` matrix. ``gate``: the output is scaled by a
-    sigmoid of a projection of the input.
+    A head's state is a ``head_dim`` by ``head_dim`` matrix. The output is scaled by a sigmoid of a
+    projection of the input.
     """
 
     heads: Number
     head_dim: Number
     block: Number = 256
-    gate: bool = True
-    norm: str = "rms_norm"
-    output_norm: Number | None = None
-    qk_norm: str | None = None
-    rotary_dim: Number = 0
-    biases: tuple[str, ...] = ()
-    extra: tuple[PerToken, ...] = ()
 
     def __post_init__(self) -> None:
         check_sizes(self, "heads", "head_dim", "block")
+
+    @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("heads",), ()
 
     @property
     def width(self) -> Any:
@@ -203,47 +212,33 @@ class LightningAttention(Scan):
         return self.heads * self.head_dim
 
     @property
-    def state(self) -> Any:
+    def recurrence(self) -> Recurrence:
         """A matrix for each head."""
-        return self.heads * self.head_dim * self.head_dim
+        return Recurrence(state=self.heads * self.head_dim * self.head_dim)
 
     def before(self, d: Number) -> tuple[PerToken, ...]:
         """Queries, keys, values with an activation each, and a gate."""
-        steps: list[PerToken] = []
-        for name in ("q_proj", "k_proj", "v_proj"):
-            steps += linear_step(name, d, self.width, bias=name in self.biases)
-        if self.qk_norm:
-            stored = 2 * (self.head_dim if self.qk_norm == "head" else self.width)
-            steps.append(normalisation("qk_norm", 2 * self.width, self.norm, stored))
-        if not is_zero(self.rotary_dim):
-            rotated = 2 * self.heads * self.rotary_dim
-            steps.append(elementwise("rotary", rotated, "rotary", gradient=1))
-        if self.gate:
-            steps += linear_step("gate_proj", d, self.width, bias="gate_proj" in self.biases)
-        return (*steps, *self.extra)
+        names = ("q_proj", "k_proj", "v_proj", "gate_proj")
+        return tuple(step for name in names for step in linear_step(name, d, self.width))
 
     def after(self, d: Number) -> tuple[PerToken, ...]:
         """A norm, the gate, the output projection."""
-        stored = self.width if self.output_norm is None else self.output_norm
-        norm = normalisation("head_norm", self.width, self.norm, stored)
+        norm = normalisation("head_norm", self.width, "rms_norm")
         gate = elementwise("attention.gate", self.width, "sigmoid_gate")
-        gated = (gate,) if self.gate else ()
-        bias = "o_proj" in self.biases
-        return (norm, *gated, *linear_step("o_proj", self.width, d, bias=bias))
+        return (norm, gate, *linear_step("o_proj", self.width, d))
 
     def scan(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Products inside blocks, and with the state between them."""
         dim, heads = self.head_dim, layers * self.heads
         inputs, outputs = 3 * self.width, self.width
         if run.is_step or (run.masked == "computed" and not run.is_first):
-            flops = (
-                run.batch * run.seq * (heads * 2 * product_flops(1, dim, dim))
-            )  # its code goes token by token
+            # its code goes token by token
+            flops = run.batch * run.seq * (heads * 2 * product_flops(1, dim, dim))
         else:
             full, rest = run.seq // self.block, run.seq % self.block
             squares = full * self.block * self.block + rest * rest
             flops = run.batch * (heads * 2 * product_flops(1, dim, squares + run.seq * dim))
-        return (self._scanned(run, layers, "scan", flops, inputs, outputs),)
+        return (self._scanned(run, layers, flops, inputs, outputs),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,14 +261,20 @@ class Mamba(Scan):
         check_sizes(self, "width", "state_dim", "step_rank", "kernel")
 
     @property
-    def state(self) -> Any:
-        """A vector for each channel."""
-        return self.width * self.state_dim
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("width",), ()
 
     @property
-    def convolved(self) -> tuple[Number, Number, bool]:
-        """All channels."""
-        return (self.width, self.kernel, self.conv_bias)
+    def recurrence(self) -> Recurrence:
+        """A vector for each channel, all of which are convolved; A and D."""
+        return Recurrence(
+            state=self.width * self.state_dim,
+            channels=self.width,
+            kernel=self.kernel,
+            bias=self.conv_bias,
+            held=self.width * (self.state_dim + 1),
+        )
 
     def before(self, d: Number) -> tuple[PerToken, ...]:
         """The input and its gate, and what is made of the convolved input."""
@@ -293,19 +294,13 @@ class Mamba(Scan):
         gate = elementwise("scan.gate", self.width, "silu_gate")
         return (gate, *linear_step("out_proj", self.width, d, bias=self.bias))
 
-    @property
-    def mixing_weights(self) -> Any:
-        """The convolution, A and D."""
-        return self.convolution_weights + self.width * (self.state_dim + 1)
-
     def scan(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """The recurrence, six operations an element of the state, and its read-out."""
         entries = run.batch * run.seq * (layers * self.width * self.state_dim)
-        held = Elements(weights=layers * self.width * (self.state_dim + 1) * run.steps)
-        update = Op("scan.update", 6 * entries, held, count=layers * run.steps)
+        update = self._beside("scan.update", 6 * entries, run, layers)
         flops = product_flops(1, 1, entries)
         inputs = 2 * self.width + 2 * self.state_dim
-        return (update, self._scanned(run, layers, "scan", flops, inputs, self.width))
+        return (update, self._scanned(run, layers, flops, inputs, self.width))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,12 +322,15 @@ class Mamba2(Scan):
     out_bias: bool | None = None
     conv_bias: bool = True
     gate_norm: bool = True
-    in_width: Number | None = None
-    extra: tuple[PerToken, ...] = ()
 
     def __post_init__(self) -> None:
         check_sizes(self, "heads", "head_dim", "state_dim", "groups", "kernel", "chunk")
         check_groups(self.heads, self.groups)
+
+    @property
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("heads",), ("groups",)
 
     @property
     def width(self) -> Any:
@@ -340,20 +338,21 @@ class Mamba2(Scan):
         return self.heads * self.head_dim
 
     @property
-    def state(self) -> Any:
-        """A matrix for each head."""
-        return self.width * self.state_dim
-
-    @property
-    def convolved(self) -> tuple[Number, Number, bool]:
-        """The channels, and what is written and read."""
-        return (self.width + 2 * self.groups * self.state_dim, self.kernel, self.conv_bias)
+    def recurrence(self) -> Recurrence:
+        """A matrix for each head; channels, and what is written and read, are convolved; A, D and
+        the step's bias of each head."""
+        return Recurrence(
+            state=self.width * self.state_dim,
+            channels=self.width + 2 * self.groups * self.state_dim,
+            kernel=self.kernel,
+            bias=self.conv_bias,
+            held=3 * self.heads,
+        )
 
     def before(self, d: Number) -> tuple[PerToken, ...]:
         """One projection makes the input, its gate, what is written and read, and the steps."""
         made = 2 * self.width + 2 * self.groups * self.state_dim + self.heads
-        into = d if self.in_width is None else self.in_width
-        return (*linear_step("in_proj", into, made, bias=self.bias), *self.extra)
+        return linear_step("in_proj", d, made, bias=self.bias)
 
     def after(self, d: Number) -> tuple[PerToken, ...]:
         """The gate, a norm, the output projection."""
@@ -362,30 +361,23 @@ class Mamba2(Scan):
         bias = self.bias if self.out_bias is None else self.out_bias
         return (gate, *norm, *linear_step("out_proj", self.width, d, bias=bias))
 
-    @property
-    def mixing_weights(self) -> Any:
-        """The convolution; A, D and the step's bias of each head."""
-        return self.convolution_weights + 3 * self.heads
-
     def scan(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Products inside chunks and between them, or one update of the state a token."""
         n, p, heads = self.state_dim, self.head_dim, layers * self.heads
-        held = Elements(weights=3 * heads * run.steps)
         inputs = self.width + 2 * self.groups * n + self.heads
         if run.is_step:
             entries = run.batch * run.seq * (heads * n * p)
-            update = Op("scan.update", 5 * entries, held, count=layers * run.steps)
+            update = self._beside("scan.update", 5 * entries, run, layers)
             flops = product_flops(1, 1, entries)
-            read = self._scanned(run, layers, "scan", flops, inputs, self.width)
-            return (update, read)
+            return (update, self._scanned(run, layers, flops, inputs, self.width))
         tokens, squares = _chunks(run, self.chunk)
         inside = product_flops(squares, 1, n + p) + 2 * product_flops(tokens, n, p)
         if run.masked == "computed":  # states meet chunk by chunk, as one masked product
             states = ceil_div(run.seq, self.chunk) + 1
             inside = inside + product_flops(states, states, p * n)
-        steps = Op("scan.steps", 6 * run.batch * run.seq * heads, held, count=layers * run.steps)
+        steps = self._beside("scan.steps", 6 * run.batch * run.seq * heads, run, layers)
         flops = run.batch * (heads * inside)
-        return (steps, self._scanned(run, layers, "scan", flops, inputs, self.width))
+        return (steps, self._scanned(run, layers, flops, inputs, self.width))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -400,9 +392,14 @@ class ShortConvolution(Scan):
         check_sizes(self, "width", "kernel")
 
     @property
-    def convolved(self) -> tuple[Number, Number, bool]:
-        """All channels."""
-        return (self.width, self.kernel, self.bias)
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("width",), ()
+
+    @property
+    def recurrence(self) -> Recurrence:
+        """All channels are convolved, and no activation follows."""
+        return Recurrence(channels=self.width, kernel=self.kernel, bias=self.bias, activated=False)
 
     def before(self, d: Number) -> tuple[PerToken, ...]:
         """The input and two gates; the first is applied before the convolution."""
@@ -413,15 +410,6 @@ class ShortConvolution(Scan):
         """The second gate and the output projection."""
         gate = elementwise("conv.gate_out", self.width, "gate", reads=2 * self.width)
         return (gate, *linear_step("out_proj", self.width, d, bias=self.bias))
-
-    @property
-    def caches(self) -> tuple[Cache, ...]:
-        """The convolution's last inputs."""
-        return (Cache(state=self.width * self.kernel),)
-
-    def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
-        """The convolution alone: no activation follows it."""
-        return convolution(run, layers, *self.convolved)[:1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -440,14 +428,9 @@ class ChannelConvolution(Scan):
         check_sizes(self, "channels", "kernel")
 
     @property
-    def convolved(self) -> tuple[Number, Number, bool]:
+    def recurrence(self) -> Recurrence:
         """All channels."""
-        return (self.channels, self.kernel, False)
-
-    @property
-    def caches(self) -> tuple[Cache, ...]:
-        """Its last inputs."""
-        return (Cache(state=self.channels * self.kernel),)
+        return Recurrence(channels=self.channels, kernel=self.kernel)
 
     def before(self, d: Number) -> tuple[PerToken, ...]:
         """The kernels of groups."""
@@ -456,7 +439,7 @@ class ChannelConvolution(Scan):
 
     def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """The convolution alone: no activation follows it."""
-        conv, _ = convolution(run, layers, *self.convolved)
+        conv, _ = convolution(run, layers, self.recurrence)
         return (replace(conv, is_matmul=is_zero(self.groups)),)
 
 
@@ -475,14 +458,16 @@ class RGLRU(Scan):
         check_sizes(self, "width", "heads", "kernel")
 
     @property
-    def state(self) -> Any:
-        """One vector."""
-        return self.width
+    def divided(self) -> Divided:
+        """See `Part.divided`."""
+        return ("width", "heads"), ()
 
     @property
-    def convolved(self) -> tuple[Number, Number, bool]:
-        """All channels."""
-        return (self.width, self.kernel, True)
+    def recurrence(self) -> Recurrence:
+        """One vector; all channels are convolved; one decay a channel."""
+        return Recurrence(
+            state=self.width, channels=self.width, kernel=self.kernel, bias=True, held=self.width
+        )
 
     def before(self, d: Number) -> tuple[PerToken, ...]:
         """Two branches, and the gates of the recurrence."""
@@ -510,18 +495,13 @@ class RGLRU(Scan):
         """The state, and the inputs that the convolution still needs."""
         return (Cache(state=self.width * self.kernel),)
 
-    @property
-    def mixing_weights(self) -> Any:
-        """The convolution, and one decay a channel."""
-        return self.convolution_weights + self.width
-
     def mixing(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """The convolution, which no activation follows, and the recurrence.
 
         As its code runs it, a step only multiplies and adds, and several tokens begin anew.
         """
         anew = replace(run, context=run.seq) if run.masked == "computed" else run
-        conv, _ = convolution(run if run.is_step else anew, layers, *self.convolved)
+        conv, _ = convolution(run if run.is_step else anew, layers, self.recurrence)
         conv = replace(conv, is_matmul=not run.is_step)
         return (conv, *self.scan(run, layers))
 
@@ -529,9 +509,10 @@ class RGLRU(Scan):
         """Element by element: a decay from the gate, and a step."""
         flops = 12 * run.batch * run.seq * (layers * self.width)
         inputs = 3 * self.width
-        held = Op("decay", 0, Elements(weights=layers * self.width * run.steps), count=layers)
-        scan = self._scanned(run, layers, "scan", flops, inputs, self.width, is_matmul=False)
-        return (held, scan)
+        held = Elements(weights=layers * self.recurrence.held * run.steps)
+        decay = Op("decay", 0, held, count=layers)
+        scan = self._scanned(run, layers, flops, inputs, self.width, is_matmul=False)
+        return (decay, scan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -549,19 +530,10 @@ class TimeMix(Scan):
         check_sizes(self, "width", "d_in")
 
     @property
-    def state(self) -> Any:
-        """Numerators, denominators, largest exponents; the last inputs of both parts."""
-        return 3 * self.width + 2 * self.d_in
-
-    @property
-    def mixing_weights(self) -> Any:
-        """A decay and a bonus of the first token for each channel."""
-        return 2 * self.width
-
-    @property
-    def caches(self) -> tuple[Cache, ...]:
-        """The state."""
-        return (Cache(state=self.state),)
+    def recurrence(self) -> Recurrence:
+        """Numerators, denominators, largest exponents, the last inputs of both parts; a decay and a
+        bonus of the first token for each channel."""
+        return Recurrence(state=3 * self.width + 2 * self.d_in, held=2 * self.width)
 
     def before(self, d: Number) -> tuple[PerToken, ...]:
         """Each of three inputs is mixed with the token before, and projected."""
@@ -577,22 +549,21 @@ class TimeMix(Scan):
     def scan(self, run: Pass, layers: Number) -> tuple[Op, ...]:
         """Element by element: two exponentials each for the output and for the state."""
         flops = 24 * run.batch * run.seq * (layers * self.width)
-        held = Op("decay", 0, Elements(weights=2 * layers * self.width * run.steps), count=layers)
-        inputs = 2 * self.width
-        return (
-            held,
-            self._scanned(run, layers, "scan", flops, inputs, self.width, is_matmul=False),
-        )
+        held = Elements(weights=layers * self.recurrence.held * run.steps)
+        decay = Op("decay", 0, held, count=layers)
+        scan = self._scanned(run, layers, flops, 2 * self.width, self.width, is_matmul=False)
+        return (decay, scan)
 
 
-def convolution(
-    run: Pass, layers: Number, channels: Number, kernel: Number, has_bias: bool
-) -> tuple[Op, Op]:
+def convolution(run: Pass, layers: Number, kept: Recurrence) -> tuple[Op, ...]:
     """A short convolution of each channel with its own kernel, and the activation after it.
 
     2·K FLOPs a channel and token. With ``masked="computed"`` it is counted as it is run: over a
     padding of K − 1 on both sides, that of the past included.
     """
+    channels, kernel = kept.channels, kept.kernel
+    if is_zero(channels):
+        return ()
     outputs = run.seq
     if run.masked == "computed" and not run.one_by_one:
         if run.is_step:
@@ -602,7 +573,7 @@ def convolution(
     flops = run.batch * product_flops(1, kernel, layers * channels) * outputs
     moved = run.batch * run.seq * (layers * channels)
     state = run.batch * (layers * channels * kernel) * run.steps
-    weights = layers * channels * (kernel + (1 if has_bias else 0)) * run.steps
+    weights = layers * kept.convolution_weights * run.steps
     past = 0 if run.is_first else state
     reads = Elements(weights=weights, activations=moved, kv=past)
     writes = Elements(activations=moved, kv=state)
@@ -610,13 +581,11 @@ def convolution(
     return conv, run.of(elementwise("conv.activation", channels, "silu"), layers)
 
 
-def _low_rank(
-    name: str, d_in: Number, rank: Number | None, d_out: Number, *, bias: bool = False
-) -> tuple[PerToken, ...]:
-    """One projection, or two with a narrow middle; the last may have a bias."""
+def _low_rank(name: str, d_in: Number, rank: Number | None, d_out: Number) -> tuple[PerToken, ...]:
+    """One projection, or two with a narrow middle."""
     if rank is None:
-        return linear_step(f"{name}_proj", d_in, d_out, bias=bias)
-    up = linear_step(f"{name}_up_proj", rank, d_out, bias=bias)
+        return linear_step(f"{name}_proj", d_in, d_out)
+    up = linear_step(f"{name}_up_proj", rank, d_out)
     return (*linear_step(f"{name}_down_proj", d_in, rank), *up)
 
 

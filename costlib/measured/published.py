@@ -167,40 +167,34 @@ def _measured(facts: Mapping[str, Any], work: Ledger | Op, seconds: float, steps
     return Measurement(work, seconds, _precision(facts), steps, name)
 
 
+def _seconds(facts: Mapping[str, Any], tokens: int = 0) -> float:
+    """What a row took: its value, or as long as so many tokens at its rate."""
+    value, unit = float(facts["value"]), facts["unit"]
+    return tokens / value if unit == "tokens/s" else value * _SECONDS[unit]
+
+
 def _decode(facts: Mapping[str, Any]) -> Any:
     share = tensor_parallel(_model(facts["model"]), facts["gpus"])
     work = share.decode(facts["batch"], facts["context"], scores="on-chip")
-    is_rate = facts["unit"] == "tokens/s"
-    seconds = facts["batch"] / facts["value"] if is_rate else facts["value"] * 1e-3
-    return _measured(facts, work, seconds)
+    return _measured(facts, work, _seconds(facts, facts["batch"]))
 
 
 def _generate(facts: Mapping[str, Any]) -> Any:
     batch, prompt, new = facts["batch"], facts["prompt"], facts["new"]
     share = tensor_parallel(_model(facts["model"]), facts["gpus"])
     work = share.generate(batch, prompt, new, scores="materialised")
-    is_rate = facts["unit"] == "tokens/s"
-    seconds = batch * new / facts["value"] if is_rate else facts["value"] * 1e-3
-    return _measured(facts, work, seconds, new)
+    return _measured(facts, work, _seconds(facts, batch * new), new)
 
 
 def _prefill(facts: Mapping[str, Any]) -> Any:
     share = tensor_parallel(_model(facts["model"]), facts["gpus"])
     work = share.prefill(facts["batch"], facts["prompt"], logits="last", scores="materialised")
-    return _measured(facts, work, facts["value"] * 1e-3)
+    return _measured(facts, work, _seconds(facts))
 
 
 def _gemm(facts: Mapping[str, Any]) -> Any:
     work = linear(facts["m"], facts["k"], facts["n"], name="gemm")
-    return _measured(facts, work, facts["value"] * _SECONDS[facts["unit"]])
-
-
-def _attention_decode(facts: Mapping[str, Any]) -> Any:
-    return _attention(facts, 1, facts["context"] + 1)
-
-
-def _attention_prefill(facts: Mapping[str, Any]) -> Any:
-    return _attention(facts, facts["prompt"], facts["prompt"])
+    return _measured(facts, work, _seconds(facts))
 
 
 def _attention(facts: Mapping[str, Any], seq: int, context: int) -> Any:
@@ -214,7 +208,7 @@ def _attention(facts: Mapping[str, Any], seq: int, context: int) -> Any:
         causal=True,
         scores="on-chip",
     )
-    return _measured(facts, fused(work, "attention"), facts["value"] * _SECONDS[facts["unit"]])
+    return _measured(facts, fused(work, "attention"), _seconds(facts))
 
 
 def _attention_training(facts: Mapping[str, Any]) -> Any:
@@ -242,8 +236,8 @@ KINDS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "generate": _generate,
     "prefill": _prefill,
     "gemm": _gemm,
-    "attention_decode": _attention_decode,
-    "attention_prefill": _attention_prefill,
+    "attention_decode": lambda facts: _attention(facts, 1, facts["context"] + 1),
+    "attention_prefill": lambda facts: _attention(facts, facts["prompt"], facts["prompt"]),
     "attention_training": _attention_training,
     "training": _training,
 }

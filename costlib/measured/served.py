@@ -9,8 +9,8 @@ each of its rounds R decode steps for all and a prefill for each,
 B being what memory leaves room for, what the row says, or what a latency limit allows. Both times
 are those of `costlib.roofline`, with whatever devices send one another. `Constants` says what is
 reached of a datasheet. `DATASHEET` is the ideal; `TYPICAL` is what the carried tables have in
-common, each constant rounded to a digit; and `fit_served` finds two multiples in two rows: of the
-rates, and of the time that the host takes for a step.
+common, each constant rounded to a digit; and `fit_served` tells from two rows of a table how its
+own differ, each held near the typical one.
 
 Left out: what `costlib.measured.tables` cannot read, queues and their percentiles (a latency limit
 is met on average, with a margin), power, and how well each attention kernel suits its model.
@@ -51,8 +51,8 @@ from costlib.units.precision import Precision
 __all__ = [
     "DATASHEET",
     "HELD_BACK",
-    "MULTIPLES",
     "TYPICAL",
+    "WIDTHS",
     "Constants",
     "Served",
     "TableError",
@@ -83,14 +83,14 @@ class Constants:
     """What is reached of a datasheet: shares of its rates, and seconds that come on top.
 
     ``four_bits`` is a further share of the rate of 4-bit products, ``held_back`` one of computing
-    on `HELD_BACK`. Products of routed experts take ``routed`` times as long as others, and if
-    devices divide experts, their number to the power ``uneven`` longer. ``step`` and ``sequence``
-    are the host's seconds for each step, and for each sequence in it; ``blend`` is the exponent
-    with which computing and moving overlap; ``margin`` is the mean time per token that a server
-    runs at, as a share of its target for the 99th percentile. Of llama.cpp, ``ported`` is a
-    further share of computing and ``compiled`` of the host's seconds for a step.
+    on `HELD_BACK`, and ``ported`` one of llama.cpp. Products of routed experts take ``routed``
+    times as long as others, and if devices divide experts, their number to the power ``uneven``
+    longer. ``launch`` and ``sequence`` are the host's seconds for each kernel of a pass, and for
+    each sequence in it; ``blend`` is the exponent with which computing and moving overlap;
+    ``margin`` is the mean time per token that a server runs at, as a share of its target for the
+    99th percentile.
 
-    >>> TYPICAL.scaled(rates=0.5, host=2).step / TYPICAL.step, DATASHEET.compute
+    >>> TYPICAL.scaled(compute=0.5, launch=2).launch / TYPICAL.launch, DATASHEET.compute
     (2.0, 1)
     """
 
@@ -102,49 +102,44 @@ class Constants:
     uneven: float = 0
     held_back: float = 1
     ported: float = 1
-    compiled: float = 1
     message: float = 0
-    step: float = 0
+    launch: float = 0
     sequence: float = 0
     blend: float = inf
     margin: float = 1
 
     def scaled(self, **multiples: float) -> Constants:
-        """The same with some of `MULTIPLES` multiplied: rates, the host's seconds, or others."""
-        changes: dict[str, float] = {}
-        for name, factor in multiples.items():
-            choose("multiples", name, tuple(MULTIPLES))
-            for each in MULTIPLES[name]:
-                changes[each] = changes.get(each, getattr(self, each)) * factor
+        """The same with some of `WIDTHS` multiplied."""
+        for name in multiples:
+            choose("multiples", name, tuple(WIDTHS))
+        changes = {name: factor * getattr(self, name) for name, factor in multiples.items()}
         return replace(self, **changes)
 
 
-#: What can be told by rows: the constants that one multiple is of, and how far it is expected to
-#: lie from 1, as a logarithm.
-MULTIPLES = {
-    "rates": ("compute", "memory", "links"),
-    "host": ("step", "sequence"),
-    "compute": ("compute",),
-    "memory": ("memory",),
-    "step": ("step",),
+#: What can be told by rows: the constants that a table may have of its own, and how far each is
+#: expected to lie from the typical one, as a logarithm: shares by a third, the host's seconds, of
+#: which a server's software decides more, by a factor of e.
+WIDTHS = {
+    **dict.fromkeys(("compute", "memory", "links", "four_bits", "routed", "held_back"), 0.3),
+    **dict.fromkeys(("message", "launch", "sequence"), 1.0),
 }
-_WIDTHS = {"rates": 0.4, "compute": 0.6, "memory": 0.6, "host": 1.5, "step": 1.5}
 _ERROR = 0.1  # of a prediction, that counts as much as a width
 
 DATASHEET = Constants()
 
-#: Devices whose products reach less of their datasheet than others': cards that are held to a few
-#: hundred watts, so that their clocks fall, and AMD's, whose kernels came later.
+#: Devices whose products reach less of their datasheet than others': cards that are held to 400
+#: watts or fewer, so that their clocks fall, and AMD's, whose kernels came later.
 HELD_BACK = (
-    *("H100-PCIe", "H100-NVL", "H200-NVL", "A100-PCIe", "A40", "A10", "L4", "L40S"),
+    *("H100-PCIe", "H100-NVL", "A100-PCIe", "A40", "A10", "L4", "L40S"),
     *("MI300X", "MI325X", "MI355X"),
 )
 
 #: What the carried tables have in common, each rounded. The rates are told best: a quarter more or
-#: less, and the median error of the tables grows; of the others it hardly does. Products of experts
-#: take longer, as each is small and waits for its tokens to be sorted; and the longer the more
-#: devices divide them, as the one that has most tokens is waited for. llama.cpp's kernels are its
-#: own, written for many makers' devices, and its host is a compiled program, not Python.
+#: less, and the median error of the tables grows by a third; of the others it hardly does. Products
+#: of experts take longer, as each is small and waits for its tokens to be sorted; and the longer
+#: the more devices divide them, as the one that has most tokens is waited for. A step's time on the
+#: host is of its kernels, which a deep model has more of. llama.cpp's kernels are its own, written
+#: for many makers' devices.
 TYPICAL = Constants(
     compute=0.65,
     memory=0.8,
@@ -154,9 +149,8 @@ TYPICAL = Constants(
     uneven=0.2,
     held_back=0.7,
     ported=0.7,
-    compiled=0.2,
     message=1e-5,
-    step=3e-3,
+    launch=6e-6,
     sequence=8e-6,
     blend=2,
     margin=0.8,
@@ -173,6 +167,7 @@ class _Pass:
     is_routed: NDArray[np.bool_]
     sending: Floats
     messages: float
+    kernels: float
     batches: Floats
 
     def seconds(self, constants: Constants) -> Floats:
@@ -183,7 +178,7 @@ class _Pass:
         )
         busy = busy * np.where(self.is_routed, constants.routed, 1)[:, None]
         sent = self.sending / constants.links + self.messages * constants.message
-        host = constants.step + constants.sequence * self.batches
+        host = constants.launch * self.kernels + constants.sequence * self.batches
         total: Floats = busy.sum(0) + sent + host
         return total
 
@@ -265,7 +260,6 @@ class Served:
         return replace(
             told,
             compute=told.compute * held * (told.ported if is_ported else 1),
-            step=told.step * (told.compiled if is_ported else 1),
             routed=told.routed * self.setup.expert**told.uneven,
         )
 
@@ -403,7 +397,7 @@ def understood(
 
     >>> rows, others = understood([dict.fromkeys(COLUMNS, "")])
     >>> rows, others[0][1]
-    ([], ' is not a throughput')
+    ([], "'' in '' is not a throughput that is known")
     """
     found, others, rows = [], [], list(rows)
     told = {_where(row) for row in rows if row["unit"].startswith("tokens/s")}
@@ -588,7 +582,7 @@ def _priced(
 ) -> _Pass:
     """Each op under the roofline of its own precision; of shared ones, a device's share."""
     sending, messages = np.zeros(len(batches)), 0.0
-    compute, memory, four, routed = [], [], [], []
+    compute, memory, four, routed, kernels = [], [], [], [], 0.0
     kinds = _by_precision(ran, own, 1.0) + _by_precision(ran, shared, 1 / ran.expert)
     for precision, ops, share in kinds:
         for op, limit in zip(ops, limits(Ledger(tuple(ops)), device, precision), strict=True):
@@ -598,6 +592,7 @@ def _priced(
             compute.append(np.broadcast_to(limit.compute_time * share, len(batches)))
             memory.append(np.broadcast_to(limit.memory_time * share, len(batches)))
             four.append(limit.compute == "fp4")
+            kernels += float(op.count)
             routed.append(_is_routed(op))
     return _Pass(
         compute=np.array(compute, float),
@@ -606,6 +601,7 @@ def _priced(
         is_routed=np.array(routed, bool),
         sending=sending,
         messages=messages,
+        kernels=kernels,
         batches=batches.astype(float),
     )
 
@@ -630,31 +626,30 @@ def _is_packed(op: Op, ran: Setup) -> bool:
 
 
 def fit_served(
-    rows: Sequence[Served],
-    start: Constants = TYPICAL,
-    multiples: tuple[str, ...] = ("rates", "host"),
+    rows: Sequence[Served], start: Constants = TYPICAL, free: tuple[str, ...] = tuple(WIDTHS)
 ) -> Constants:
-    """Multiples of the typical constants that explain some rows: two rows are enough for two.
+    """The constants that explain some rows, each as near to its typical value as they allow.
 
-    Least squares on the logarithms of predicted / published and of the multiples, so that what the
-    rows cannot tell stays typical.
+    Least squares on the logarithms of predicted / published and of the constants over typical
+    ones, the latter in units of `WIDTHS`: what the rows cannot tell stays typical, so two rows
+    are enough for all.
 
     >>> rows = served_rows("LMDeploy A100")[:2]
     >>> found = fit_served(rows)
     >>> all(abs(row.predicted(found) / row.value - 1) < 0.1 for row in rows)
     True
     """
-    widths = np.array([_WIDTHS[name] for name in multiples])
+    widths = np.array([WIDTHS[name] for name in free])
 
     def told(logs: Floats) -> Constants:
-        return start.scaled(**dict(zip(multiples, map(float, np.exp(logs * widths)), strict=True)))
+        return start.scaled(**dict(zip(free, map(float, np.exp(logs * widths)), strict=True)))
 
     def residuals(logs: Floats) -> Floats:
         constants = told(logs)
         errors = [np.log(row.predicted(constants) / row.value) / _ERROR for row in rows]
         return np.array([*errors, *logs])
 
-    at, step, units = np.zeros(len(multiples)), 1.0, np.eye(len(multiples))
+    at, step, units = np.zeros(len(free)), 1.0, np.eye(len(free))
     found = residuals(at)
     for _ in range(20):
         slopes = np.stack([(residuals(at + 1e-3 * unit) - found) / 1e-3 for unit in units])
@@ -662,7 +657,7 @@ def fit_served(
         while (tried := residuals(at + step * move)) @ tried > found @ found and step > 1e-3:
             step /= 2
         at, found, moved = at + step * move, tried, np.abs(step * move).max()
-        if moved < 1e-3:
+        if moved < 1e-2:
             break
         step = min(1.0, 2 * step)
     return told(at)
@@ -764,7 +759,7 @@ def _held_by_rate(rows: Sequence[Served], pairs: int) -> list[float]:
 
 
 def held_errors(
-    rows: Sequence[Served], pairs: int = 24, multiples: tuple[str, ...] = ("rates", "host")
+    rows: Sequence[Served], pairs: int = 24, free: tuple[str, ...] = tuple(WIDTHS)
 ) -> list[float]:
     """Errors without sign on the rows that were not fitted, over many pairs of rows that were.
 
@@ -776,7 +771,7 @@ def held_errors(
     """
     errors = []
     for pair in _pairs(rows, pairs):
-        constants = fit_served([rows[i] for i in pair], multiples=multiples)
+        constants = fit_served([rows[i] for i in pair], free=free)
         rest = (row for i, row in enumerate(rows) if i not in pair)
         errors += [abs(row.predicted(constants) / row.value - 1) for row in rest]
     return errors

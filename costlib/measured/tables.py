@@ -39,7 +39,11 @@ _FILE = Path(__file__).parent / "served.json"
 
 Row = Mapping[str, str]
 
-_OFFERED = re.compile(r"(?<!target_)(?:qps|request rate|rps)\s*=?\s*([\d.]+)", re.I)
+_OFFERED = re.compile(
+    r"(?<!target_)(?:qps|request rate|rps)\s*[=:]?\s*([\d.]+)"
+    r"|([\d.]+) ?(?:qps|rps|req(?:uest)?s?(?:/| per )s)",
+    re.I,
+)
 
 
 class Unread(ValueError):
@@ -137,7 +141,7 @@ def setup(row: Row) -> Setup:
         raise Unread("nobody has read its source")
     measures, per = _measures(row), _per(row)
     _refuse(row, measures)
-    if not re.fullmatch(r"(?!0*\.?0*$)[\d,]+(\.\d+)?", row["value"].strip()):
+    if not re.fullmatch(r"(?!0*\.?0*$)(\d+|\d{1,3}(,\d{3})+)(\.\d+)?", row["value"].strip()):
         raise Unread(f"its value, {row['value']!r}, is not a number above 0")
     name, model = _model(row["model"])
     device, count = _device(row)
@@ -147,13 +151,13 @@ def setup(row: Row) -> Setup:
     limit = re.search(r"tpot ([\d.]+) ms", row["load"], re.I)
     return Setup(
         *(name, model, device, count, tensor, expert, pipeline, products, rest),
-        *(prompt, answer, _batch(row, measures, expert)),
+        *(prompt, answer, _batch(row, measures, count)),
         *(float(limit[1]) * 1e-3 if limit else None, requests),
         beams=_beams(row),
         measures=measures,
         per=per,
         does=_does(row, measures),
-        offered=float(sent[1]) if (sent := _OFFERED.search(row["load"])) else None,
+        offered=float(sent[1] or sent[2]) if (sent := _OFFERED.search(row["load"])) else None,
         **_passes(row, products, device),
     )
 
@@ -171,17 +175,22 @@ _COUNTED = (
 )
 
 
+#: Tokens a second of what, where not of all.
+_RATE = re.compile(r"tok(?:en)?s?/s(?:ec)?(?:/(gpu|device|chip|card|node|user))?")
+
+
 def _measures(row: Row) -> str:
     metric, unit = row["metric"].lower(), row["unit"].lower()
     if unit == "requests/s":
         return "requests"
     if unit in SECONDS:
         return _latency(row, metric)
-    if not unit.startswith(("tokens/s", "tok/s")):
-        raise Unread(f"{row['metric']} is not a throughput")
+    rate = _RATE.fullmatch(unit)
+    if rate is None or re.search(r"goodput|\bpeak|per (mw|watt|joule|dollar)|[$/]m?w\b", metric):
+        raise Unread(f"{row['metric']!r} in {row['unit']!r} is not a throughput that is known")
     for pattern, kind in _COUNTED:
         if re.search(pattern, metric):
-            return kind
+            return "user" if rate[1] == "user" else kind
     raise Unread(f"{row['metric']!r} is not one that is known")
 
 
@@ -203,14 +212,17 @@ def _latency(row: Row, metric: str) -> str:
 
 
 def _per(row: Row) -> str:
-    unit = row["unit"].lower()
-    return "device" if unit.endswith("gpu") else "node" if unit.endswith("node") else "all"
+    of = re.search(
+        r"(?:/|per )(gpu|device|chip|card|node)\b", f"{row['unit']} {row['metric']}", re.I
+    )
+    return "all" if of is None else "node" if of[1].lower() == "node" else "device"
 
 
 def _refuse(row: Row, measures: str) -> None:
     """What a prediction would need and no row says."""
     plan, load = row["plan"].lower(), row["load"].lower()
-    drafts = re.search(r"mtp|eagle|medusa|specul|draft|relaxed", plan + row["metric"].lower())
+    told = f"{plan} {row['metric']} {row['model']}".lower()
+    drafts = re.search(r"mtp|eagle|medusa|specul|draft|relaxed", told)
     drafts = drafts or re.search(r"eagle|medusa", row["framework+version"].lower())
     if drafts and "no mtp" not in plan and "no specul" not in row["metric"].lower():
         raise Unread("it drafts, and its acceptance is not in the row")
@@ -246,6 +258,8 @@ def _model(text: str) -> tuple[str, Transformer]:
         if re.search(pattern, plain):
             return name, model_named(name)
     words = plain.split("-")
+    if re.search(r"distill|deepseek.*(qwen|llama)", plain):
+        words = []  # its name begins with that of its teacher
     for end in range(len(words), 0, -1):
         if (name := "-".join(words[:end])) in models:
             return models.resolve(name), models[name]
@@ -267,20 +281,52 @@ def model_named(name: str) -> Transformer:
     return Transformer(**sizes | {"biases": tuple(sizes.get("biases", ()))})
 
 
+#: How people write how many devices there are: in each node, where they write nodes too.
+_MANY = (
+    r"nodes? (?:of|with|x) (\d+)",
+    r"^(?:\d{1,3} ?x ?)?(\d{1,3})(?: ?[x*] ?(?=\w)| (?=[a-z]))",
+    r"[x*] ?(\d+)(?: gpus?| cards?)? ?(?:[,(]|per node|$)",
+    r"(\d+)[ -](?:gpu|card|chip|device|accelerator)s?\b",
+    r"\bv\d[ep]?-(\d+)",
+)
+_NODES = r"^(\d{1,3}) ?x ?\d{1,3} |(\d+)[ -]nodes?\b"
+
+
 def _device(row: Row) -> tuple[Device, int]:
-    text = re.sub(r"\[.*?\]", "", row["device"]).lower()
-    if text.count("(x") > 1:
+    text = _plain(re.sub(r"\[.*?\]", "", row["device"]))
+    named = {name for part in re.split(r"\+|,|/| and ", text) if (name := _listed(part))}
+    if len(named) > 1:
         raise Unread("its devices are of several kinds")
-    found = re.search(r"x(\d+) per node, (\d+) node", text) or re.search(
-        r"(?:\bx|\* ?)(\d+)\b", text
-    )
-    count = 1
-    for part in found.groups() if found else ():
-        count *= int(part)
-    for pattern, name in content()["device_names"]:
-        if re.search(pattern, text):
-            return _named_device(name, row["framework+version"]), max(1, count)
-    raise Unread(f"no device of the catalogue is {row['device']!r}")
+    name = _listed(text)
+    if name is None:
+        raise Unread(f"no device of the catalogue is {row['device']!r}")
+    return _named_device(name, row["framework+version"]), _count(text)
+
+
+def _count(text: str) -> int:
+    """How many devices a text says: one if it says no number, eight of a DGX."""
+    each = next((int(found[1]) for way in _MANY if (found := re.search(way, text))), None)
+    nodes = re.search(_NODES, text)
+    if each is None and re.search(r"\bnvl ?\d", text):
+        raise Unread("it does not say how many of a rack's devices there were")
+    if each is None:
+        each = 8 if re.search(r"\b[dh]gx.?[abh]\d00", text) else 1
+    count = each * (int(nodes[1] or nodes[2]) if nodes else 1)
+    if count == 0:
+        raise Unread("it says that there was no device")
+    return count
+
+
+def _plain(text: str) -> str:
+    """In small letters, with one sign for times and one for a hyphen, and no commas in numbers."""
+    text = re.sub("[\u2010-\u2015]", "-", text.lower().replace("\u00d7", "x"))
+    return re.sub(r"(?<=\d),(?=\d{3}\b)", "", text).strip()
+
+
+def _listed(text: str) -> str | None:
+    """The name that the data file has for a device of a text."""
+    known: list[tuple[str, str]] = content()["device_names"]
+    return next((name for pattern, name in known if re.search(pattern, text)), None)
 
 
 def device_named(text: str) -> Device | None:
@@ -290,11 +336,8 @@ def device_named(text: str) -> Device | None:
     ('H100-SXM', True)
     """
     text = text[:_LONGEST].lower()
-    for pattern, name in content()["device_names"]:
-        if re.search(pattern, text) and name in devices:
-            found: Device = devices[name]
-            return found
-    return None
+    known = (name for pattern, name in content()["device_names"] if re.search(pattern, text))
+    return next((devices[name] for name in known if name in devices), None)
 
 
 _LONGEST = 200  # letters of a name that are looked at
@@ -316,7 +359,7 @@ def _named_device(name: str, framework: str) -> Device:
 def _precisions(row: Row, name: str, device: Device) -> tuple[Precision, Precision]:
     """Of the packed products, and of all else: 16 bits, and the cache's."""
     text = row["precision"].lower()
-    packed = re.sub(r"(kv|input).*", "", text)
+    packed = re.sub(rf"{_CACHE_FIRST}|(kv|input).*", "", text)
     bits = next((kind for pattern, kind in _FORMATS if re.search(pattern, packed)), None)
     if bits is None:
         raise Unread(f"its precision, {row['precision']!r}, is not one that is known")
@@ -386,11 +429,18 @@ def _own_precision(name: str, bits: str) -> Precision | None:
     return model.precision if bits == "mxfp4" and model.storage is not None else None
 
 
-def _cache_bytes(text: str, bits: str, is_trt: bool) -> int:
+#: A cache's format before its name.
+_CACHE_FIRST = r"\b(fp8|int8|bf16|fp16|int4|fp4) kv\b(?!\W*(?:fp|int|bf|auto|not))"
+
+
+def _cache_bytes(text: str, bits: str, is_trt: bool) -> float:
     """As the row says; else 8 bits where weights have 8 or 4 and the server packs both."""
-    said = re.search(r"kv (fp8|int8|bf16|fp16)", text)
+    said = re.search(_CACHE_FIRST, text) or re.search(r"kv\W*(?:cache\W*)?((?:nv|mx)?\w*\d)", text)
     if said:
-        return 1 if said[1] in ("fp8", "int8") else 2
+        known = {"fp8": 1, "int8": 1, "bf16": 2, "fp16": 2, "int4": 0.5, "fp4": 0.5}
+        if said[1] not in known:
+            raise Unread(f"a cache in {said[1]} is not known")
+        return known[said[1]]
     return 1 if bits == "nvfp4" or (bits == "fp8" and is_trt) else 2
 
 
@@ -399,7 +449,7 @@ def _cache_bytes(text: str, bits: str, is_trt: bool) -> int:
 
 def _plan(row: Row, model: Transformer, count: int, measures: str) -> tuple[int | None, int, int]:
     """Devices of one copy: tensor, expert, pipeline."""
-    text = row["plan"]
+    text = _short(row["plan"])
     if row["framework+version"].lower().startswith("llama.cpp"):
         return 1, 1, count  # layers are split, whatever the number
     phase = "prefill" if measures in ("input", "prefill") else "decode"
@@ -407,6 +457,8 @@ def _plan(row: Row, model: Transformer, count: int, measures: str) -> tuple[int 
         return 1, int(found[1]), 1
     if re.search(r"prefill|PD", text):
         raise Unread("prefill and decode ran on machines of their own")
+    if re.search(r"CP(?!1\b)\d", text):
+        raise Unread("its devices divide a sequence")
     pipeline = int(found[1]) if (found := re.search(r"PP(\d+)", text)) else 1
     if found := re.search(r"DEP(\d+)|attention DP(\d+)", text):
         return 1, int(found[1] or found[2]), pipeline
@@ -418,6 +470,15 @@ def _plan(row: Row, model: Transformer, count: int, measures: str) -> tuple[int 
     if tensor > 1 and is_mixture and _run(row).get("mixtures") == "attention data parallel":
         return 1, tensor, pipeline
     return tensor, 1, pipeline
+
+
+def _short(plan: str) -> str:
+    """A plan in short: "tensor parallel size 2" and "tp=2" are TP2; chunks of prefills are none."""
+    text = re.sub(r"\b(\w)\w+[- ]parallel(?:ism)?(?:[- ]size)?\b", r"\1p", plan, flags=re.I)
+    text = re.sub(r"\b(\d+)-way ([tp]p)\b", r"\2\1", text, flags=re.I)
+    text = re.sub(r"(?:no )?chunked[- ]prefill", "", text, flags=re.I)
+    kind = r"\b(d?c?[tpedc]p)\s*[=:]?\s*(\d+)"
+    return re.sub(kind, lambda found: found[1].upper() + found[2], text, flags=re.I)
 
 
 def _does(row: Row, measures: str) -> tuple[str, ...]:
@@ -451,25 +512,41 @@ def _lengths(row: Row, measures: str) -> tuple[int, int, int | None]:
     if prompt is None or answer is None:
         raise Unread("it does not say how long prompts and answers were")
     sent = run.get("requests", {}).get(f"{prompt:.0f}/{answer:.0f}")
-    if found := re.search(r"(\d+) requests", row["load"]):
+    if found := re.search(r"(\d+) requests(?! ?/| per)", _plain(row["load"])):
         sent = int(found[1])
     return max(1, round(prompt * scale)), max(1, round(answer * scale)), sent
 
 
 def _number(text: str) -> float | None:
-    found = re.match(r"(?:~|about|mean)?\s*([\d.]+)\s*(k\b)?", text.replace(",", ""), re.I)
-    return float(found[1]) * (1000 if found[2] else 1) if found else None
+    """The number at the beginning of a text, if it is above 0 and no part of another or a range."""
+    found = re.match(
+        r"(?:~|about|mean)?\s*(\d+(?:\.\d+)?)\s*([km]?)\b(?!\s*(?:[-/^.*x]|to)\s*\d|[-/^.])",
+        _plain(text),
+    )
+    return (float(found[1]) * {"k": 1e3, "m": 1e6, "": 1}[found[2]] or None) if found else None
 
 
-def _batch(row: Row, measures: str, expert: int) -> int | None:
+#: How people write how many requests there are at once.
+_AT_ONCE = (
+    r"(?:batch(?: size)?|concurrency|conc|\bbs|max_num_seqs)\s*[=:]?\s*(\d+)\b",
+    r"\b(\d+) (?:concurrent|users?|vus?|clients?|streams?)\b",
+)
+
+
+def _batch(row: Row, measures: str, count: int) -> int | None:
     """Requests at once, where the row says."""
-    load = row["load"].lower()
+    load = _plain(row["load"])
     if measures == "prefill" or "single stream" in load or load == "1 request":
         return 1
-    if found := re.search(r"batch (\d+)/gpu", load):
-        return int(found[1]) * expert
-    found = re.search(r"(?:batch(?: size)?|concurrency|conc|\bbs) ?=?(\d+)", load)
-    found = found or re.search(r"\b(\d+) concurrent", load)
+    if found := re.search(r"batch(?: size)? (\d+) ?(?:/|per) ?gpu", load):
+        return int(found[1]) * count
+    found = next((each for way in _AT_ONCE if (each := re.search(way, load))), None)
+    if found and re.match(r"\s*(?:-|/|to|\.\.)\s*\d", load[found.end(1) :]):
+        raise Unread(f"its load, {row['load']!r}, is of several numbers of requests")
+    if (found and int(found[1]) == 0) or (
+        found is None and re.search(r"\b(?:batch|concurrency)\b\W*\d", load)
+    ):
+        raise Unread(f"its load, {row['load']!r}, is not one that is known")
     if found is None and measures in ("user", "per token", "first token"):
         if measures == "first token" and re.search(r"batch 1\b", row["metric"].lower()):
             return 1

@@ -150,12 +150,11 @@ def layers_bytes(
     [2.0, 1.0]
     """
     one = replace(block, layers=1)
-    steps = [step.name for step in _products(one, d_model)]
-    beside = any(name.startswith("ffn.") for name in steps)
+    steps, beside = _products(one, d_model)
     has_blocks = any(isinstance(part, (Encoder, WhereSeen)) for part in block.parts)
     known: dict[Any, tuple[tuple[str, Number], ...]] = {}
     for layer in layers:
-        alike = tuple(storage.of(name, layer, beside=beside) for name in steps)
+        alike = tuple(storage.of(step.name, layer, beside=beside) for step in steps)
         key = (alike, layer if has_blocks else None)
         if key not in known:
             known[key] = step_bytes((one,), d_model, replace(storage, first_layer=layer))
@@ -177,17 +176,17 @@ class _Matrices:
 def _matrices(blocks: tuple[Block, ...], d_model: Number, storage: Storage) -> Iterator[_Matrices]:
     """Each product inside the layers, those of an encoder among them."""
     first = storage.first_layer
-    seen: list[tuple[Block, list[PerToken]]] = []  # kinds of layers take turns
+    seen: list[tuple[Block, tuple[list[PerToken], bool]]] = []  # kinds of layers take turns
     for block in blocks:
         layers = int(block.layers)
         if not is_zero(block.shared_parameters):
             raise ValueError("layers share weights: what packing saves of them is not counted")
         alike = (known for other, known in seen[-8:] if _alike(other, block))
-        steps = next(alike, None)
-        if steps is None:
-            steps = [*_products(block, d_model)]
-            seen.append((block, steps))
-        beside = any(step.name.startswith("ffn.") for step in steps)
+        products = next(alike, None)
+        if products is None:
+            products = _products(block, d_model)
+            seen.append((block, products))
+        steps, beside = products
         for step in steps:
             packings = _packings(storage, step.name, first, layers, beside)
             yield _packed(step, packings, storage.plain)
@@ -229,10 +228,13 @@ def _alike(one: Block, other: Block) -> bool:
     return same(one.parts, other.parts) and same(one.extra, other.extra)
 
 
-def _products(block: Block, d: Number) -> Iterator[PerToken]:
-    for part in block.parts:
-        yield from filter(_is_product, (*part.before(d), *part.after(d), *part.mixed))
-    yield from filter(_is_product, block.extra)
+def _products(block: Block, d: Number) -> tuple[list[PerToken], bool]:
+    """The products of a layer, and whether a dense feed-forward is among them."""
+    steps = [
+        step for part in block.parts for step in (*part.before(d), *part.after(d), *part.mixed)
+    ]
+    found = [*filter(_is_product, (*steps, *block.extra))]
+    return found, any(step.name.startswith("ffn.") for step in found)
 
 
 def _is_product(step: PerToken) -> bool:

@@ -105,8 +105,9 @@ def kinds(
                     token = token + cache.per_token * width
                     window = cache.window
             if isinstance(part, Scan):
-                channels, kernel, _ = part.convolved
-                state = state + part.state * states + channels * maximum(0, kernel - 1) * width
+                kept = part.recurrence
+                state = state + kept.state * states
+                state = state + kept.channels * maximum(0, kept.kernel - 1) * width
         if not (is_zero(token) and is_zero(state)):
             alike = (token, window, state)
             found[alike] = found.get(alike, 0) + block.layers

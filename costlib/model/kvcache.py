@@ -33,6 +33,7 @@ from costlib.units.numbers import (
     minimum,
     plus,
     size,
+    total,
 )
 from costlib.units.precision import Precision, precision_of
 
@@ -113,21 +114,17 @@ def kv_elements(model: Model, batch: Number, context: Number, encoded: Number = 
     batch, context = size("batch", batch), size("context", context, least=0)
     model = named("model", model)
     model.check_context(context)
-    total: Number = 0 * context if hasattr(context, "shape") else 0  # states too, one a context
-    for cache, layers in model.caches():
-        total = plus(total, layers * cache.elements(context))
+    kept = [layers * cache.elements(context) for cache, layers in model.caches()]
+    if hasattr(context, "shape"):
+        kept.append(0 * context)  # states too, one a context
     if not is_zero(encoded):
-        total = plus(total, size("encoded", encoded) * _of_all_parts(model, "cached_of_encoded"))
-    return batch * total
+        kept.append(size("encoded", encoded) * _of_all_parts(model, "cached_of_encoded"))
+    return batch * total(kept)
 
 
 def _of_all_parts(model: Model, name: str) -> Any:
     """The sum over all layers of one number of their parts."""
-    total: Number = 0
-    for block in model.blocks:
-        for part in block.parts:
-            total = plus(total, block.layers * getattr(part, name))
-    return total
+    return total(b.layers * getattr(p, name) for b in model.blocks for p in b.parts)
 
 
 def kv_bytes(

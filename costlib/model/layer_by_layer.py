@@ -17,6 +17,7 @@ from costlib.model.catalog.lookup import named
 from costlib.model.checkpoint import layers_bytes
 from costlib.units.ledger import Ledger, Op
 from costlib.units.numbers import Number, size
+from costlib.units.precision import Precision
 
 __all__ = ["LayerWork", "layer_by_layer"]
 
@@ -63,31 +64,22 @@ def layer_by_layer(
     found = [LayerWork(("embedding",), Ledger(tuple(before), own=model.own))]
     first = 0 if model.storage is None else model.storage.first_layer
     for block in model.blocks:
-        layers = int(block.layers)
-        found += _alike(model, replace(block, layers=1), run, range(first, first + layers))
-        first += layers
+        layers = range(first, first + int(block.layers))
+        one, parts = replace(block, layers=1), tuple(map(_called, block.parts))
+        ops = tuple(_in_turn(model, one, run))
+        found += [LayerWork(parts, Ledger(ops, own=own)) for own in _own(model, one, layers)]
+        first = layers.stop
     return (*found, LayerWork(("unembedding",), Ledger(tuple(behind), own=model.own)))
 
 
-def _alike(model: Any, block: Block, run: Pass, layers: range) -> Iterator[LayerWork]:
-    """Layers that do the same, each in the bytes of its own checkpoint."""
-    parts, ops = tuple(map(_called, block.parts)), tuple(_in_turn(model, block, run))
-    known: dict[Any, LayerWork] = {}
-    for packed in _packed(model, block, layers):
-        if packed not in known:
-            own = packed and model.own.with_(by_step=packed)
-            known[packed] = LayerWork(parts, Ledger(ops, own=own))
-        yield known[packed]
-
-
-def _packed(model: Any, block: Block, layers: range) -> Iterator[Any]:
-    """Bytes by step of each layer of a checkpoint that packs its layers, or nothing."""
+def _own(model: Any, block: Block, layers: range) -> Iterator[Precision | None]:
+    """The precision of each layer, in a checkpoint that packs its layers."""
     storage = model.storage
     if model.own is None or storage.unread:
         yield from (None for _ in layers)
     else:
         for each in layers_bytes(block, model.d_model, storage, layers):
-            yield (*each, ("", storage.plain))
+            yield model.own.with_(by_step=(*each, ("", storage.plain)))
 
 
 def _called(part: Part) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from costlib.layers.attention import check_groups, check_sizes
+from costlib.layers.by_tokens import Attending
 from costlib.layers.feed import ACTIVATIONS, Mixture, Mlp
 from costlib.layers.grouped_attention import Attention
 from costlib.layers.latent import Latent
@@ -24,6 +25,7 @@ from costlib.units.numbers import (
     maximum,
     minimum,
     size,
+    suggests,
     total,
 )
 
@@ -44,6 +46,7 @@ SIZES: dict[str, Any] = {
 _ATTENTION_BIASES = {"qkv": ("q_proj", "k_proj", "v_proj"), "o_proj": ("o_proj",)}
 
 
+@suggests
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoE:
     """A mixture of experts: ``per_token`` of ``experts`` feed-forward layers of ``width`` each.
@@ -189,7 +192,7 @@ def sizes_in(blocks: Sequence[Block], biases: Iterable[str] = ()) -> dict[str, A
 
 def _of_attention(parts: list[tuple[Part, Number]]) -> dict[str, Any]:
     plain = [(part, layers) for part, layers in parts if isinstance(part, Attention)]
-    mixers = [part for part, _ in parts if isinstance(part, (Attention, Latent))]
+    mixers = [part for part, _ in parts if isinstance(part, Attending)]
     local = [(part.reach, layers) for part, layers in plain if part.reach is not None]
     found = {
         name: _common(getattr(part, name) for part, _ in plain)

@@ -45,6 +45,7 @@ from costlib.units.numbers import (
     plus,
     set_field,
     size,
+    suggests,
     times,
     total,
 )
@@ -68,6 +69,7 @@ class BeyondTraining(UserWarning):
     """A context is longer than those that a model was trained for."""
 
 
+@suggests
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transformer:
     """A transformer: an embedding, blocks of layers in order, an unembedding.
@@ -238,9 +240,7 @@ class Transformer:
         """
         if not self.mtp_blocks:
             raise ValueError("this model has no MTP layers: its config names none")
-        heads: Number = 0
-        for block in self.mtp_blocks:
-            heads = plus(heads, block.layers)
+        heads = total(block.layers for block in self.mtp_blocks)
         blocks = (*self.blocks, *self.mtp_blocks)
         return self.with_(
             blocks=blocks, mtp_blocks=(), mtp_layers=heads, mtp_embeddings=own_embeddings

@@ -39,7 +39,7 @@ import numpy as np
 
 from costlib.parallel.machine import Program, together, within
 from costlib.units.messages import PHASES, collective
-from costlib.units.numbers import Number, ceil_div, one_size, size
+from costlib.units.numbers import Number, ceil_div, doublings, one_size, size
 
 __all__ = ["ALGORITHMS", "Algorithm", "least_rounds", "least_sent", "parts", "two_tier_sent"]
 
@@ -223,38 +223,6 @@ def bruck_all_to_all(rank: int, devices: int, value: Any) -> Program:
     return np.concatenate([on_the_way[(rank - which) % devices] for which in range(devices)])
 
 
-# ---------------------------------------------------------------------------------- two tiers
-
-
-def two_tier_all_reduce(rank: int, devices: int, value: Any, *, node: int) -> Program:
-    """Reduce-scatter inside a node, all-reduce of each part between nodes, all-gather inside."""
-    first = rank // node * node
-    inside, across = range(first, first + node), range(rank % node, devices, node)
-    part = yield from within(inside, ring_reduce_scatter(rank - first, node, value))
-    part = yield from within(across, ring_all_reduce(rank // node, devices // node, part))
-    whole = yield from within(inside, ring_all_gather(rank - first, node, part))
-    return whole[: np.size(value)].reshape(np.shape(value))
-
-
-def two_tier_reduce_scatter(rank: int, devices: int, value: Any, *, node: int) -> Program:
-    """Reduce-scatter inside a node, then of each part between nodes.
-
-    Device i of node j ends with part (i, j): the nodes' parts lie inside the devices'.
-    """
-    first = rank // node * node
-    inside, across = range(first, first + node), range(rank % node, devices, node)
-    part = yield from within(inside, ring_reduce_scatter(rank - first, node, value))
-    return (yield from within(across, ring_reduce_scatter(rank // node, devices // node, part)))
-
-
-def two_tier_all_gather(rank: int, devices: int, part: Any, *, node: int) -> Program:
-    """All-gather between nodes, while parts are small, then inside a node."""
-    first = rank // node * node
-    inside, across = range(first, first + node), range(rank % node, devices, node)
-    row = yield from within(across, ring_all_gather(rank // node, devices // node, part))
-    return (yield from within(inside, ring_all_gather(rank - first, node, row)))
-
-
 # ------------------------------------------------------------------- how much, and at the least
 
 
@@ -275,22 +243,13 @@ def _around(times: int) -> Callable[[Number, Number], Any]:
     return lambda elements, devices: times * (devices - 1) * ceil_div(elements, devices)
 
 
-def _doublings(devices: int) -> int:
-    """⌈log₂ n⌉.
-
-    >>> [_doublings(n) for n in (1, 2, 3, 8, 9)]
-    [0, 1, 2, 3, 4]
-    """
-    return (devices - 1).bit_length()
-
-
 def _down_a_tree(elements: Number, devices: Any) -> Any:
     """The root sends the whole value in every round; nobody sends more."""
-    return _doublings(devices) * elements
+    return doublings(devices) * elements
 
 
 def _bruck_sent(elements: Number, devices: Any) -> Any:
-    steps = range(_doublings(devices))
+    steps = range(doublings(devices))
     moved = sum(sum(which >> bit & 1 for which in range(devices)) for bit in steps)
     return moved * ceil_div(elements, devices)
 
@@ -317,25 +276,18 @@ ALGORITHMS = {
         lambda n: 2 * (n - 1),
         ports=2,
     ),
-    "tree broadcast": Algorithm("broadcast", tree_broadcast, _down_a_tree, _doublings),
+    "tree broadcast": Algorithm("broadcast", tree_broadcast, _down_a_tree, doublings),
     "tree all-reduce": Algorithm(
-        "all_reduce",
-        tree_all_reduce,
-        _down_a_tree,
-        lambda n: 2 * _doublings(n),
+        "all_reduce", tree_all_reduce, _down_a_tree, lambda n: 2 * doublings(n)
     ),
     "halving reduce-scatter": Algorithm(
-        "reduce_scatter", halving_reduce_scatter, _around(1), _doublings, powers_of_two=True
+        "reduce_scatter", halving_reduce_scatter, _around(1), doublings, powers_of_two=True
     ),
     "doubling all-gather": Algorithm(
-        "all_gather", doubling_all_gather, _around(1), _doublings, powers_of_two=True
+        "all_gather", doubling_all_gather, _around(1), doublings, powers_of_two=True
     ),
     "halving all-reduce": Algorithm(
-        "all_reduce",
-        halving_all_reduce,
-        _around(2),
-        lambda n: 2 * _doublings(n),
-        powers_of_two=True,
+        "all_reduce", halving_all_reduce, _around(2), lambda n: 2 * doublings(n), powers_of_two=True
     ),
     "direct reduce-scatter": Algorithm(
         "reduce_scatter", direct_reduce_scatter, _around(1), _at_once(1), ports=SWITCHED
@@ -356,7 +308,7 @@ ALGORITHMS = {
     "pairwise all-to-all": Algorithm(
         "all_to_all", pairwise_all_to_all, _around(1), lambda n: n - 1
     ),
-    "Bruck all-to-all": Algorithm("all_to_all", bruck_all_to_all, _bruck_sent, _doublings),
+    "Bruck all-to-all": Algorithm("all_to_all", bruck_all_to_all, _bruck_sent, doublings),
 }
 
 
@@ -369,8 +321,7 @@ def least_sent(does: str, elements: Number, devices: Number) -> Any:
     15
     """
     elements, devices = size("elements", elements), size("devices", devices)
-    if does not in PHASES:
-        raise ValueError(f"does must be one of {', '.join(PHASES)}, got {does!r}")
+    _check(does)
     return ceil_div(PHASES[does] * (devices - 1) * elements, devices)
 
 
@@ -386,11 +337,14 @@ def two_tier_sent(does: str, elements: Number, *, node: Number, nodes: Number) -
     (896, 3072)
     """
     elements, node, nodes = size("elements", elements), size("node", node), size("nodes", nodes)
-    if does not in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all"):
-        names = "all_reduce, all_gather, reduce_scatter, all_to_all"
-        raise ValueError(f"does must be one of {names}, got {does!r}")
+    _check(does)
     sent = collective(does, elements, inside=node, across=nodes, axis="any")
     return sum(op.sends for op in sent if op.axis == "any"), sent.over("any.network").sends
+
+
+def _check(does: str) -> None:
+    if does not in PHASES:
+        raise ValueError(f"does must be one of {', '.join(PHASES)}, got {does!r}")
 
 
 def least_rounds(devices: int, ports: int = 1) -> int:

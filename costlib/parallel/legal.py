@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costlib.layers import Attention, Encoder, Latent, Mixture, Pass, WhereSeen
+from costlib.layers import Attending, Encoder, Mixture, Pass, WhereSeen
 from costlib.parallel.cluster import Cluster
 from costlib.parallel.degrees import Degrees
 from costlib.parallel.mesh import Mesh
@@ -46,8 +46,7 @@ class Asked:
     @cached_property
     def mixtures(self) -> list[Mixture]:
         """The model's mixtures of experts."""
-        parts = (part for block in self.model.blocks for part in block.parts)
-        return [part for part in parts if isinstance(part, Mixture)]
+        return [part for part in _parts(self.model) if isinstance(part, Mixture)]
 
     @cached_property
     def microbatches(self) -> Any:
@@ -77,62 +76,52 @@ def _divides(divisor: Any, value: Any) -> Any:
     return value % divisor == 0
 
 
-def _cut_alike(asked: Asked) -> Any:
-    """Whether the model's heads and widths can be divided so."""
-
-    def one(tensor: int) -> str:
-        try:
-            tensor_parallel(asked.model, tensor)
-        except ValueError as problem:
-            return str(problem)
-        return ""
-
-    tensor = asked.plan.tensor
-    if not isinstance(tensor, np.ndarray):
-        return not one(int(tensor))
-    found = {each: not one(int(each)) for each in np.unique(tensor)}
-    return np.vectorize(found.__getitem__, otypes=[bool])(tensor)
+def _all(conditions: Iterable[Any]) -> Any:
+    """Whether all of them hold, elementwise."""
+    found: Any = True
+    for each in conditions:
+        found = found & each
+    return found
 
 
-def _why_not_cut(asked: Asked) -> str:
+def _parts(model: Transformer) -> list[Any]:
+    """The parts of every layer."""
+    return [part for block in model.blocks for part in block.parts]
+
+
+def why_not_cut(model: Transformer, tensor: int) -> str:
+    """Why a model's heads and widths cannot be divided so; nothing if they can."""
     try:
-        tensor_parallel(asked.model, asked.plan.tensor)
+        tensor_parallel(model, tensor)
     except ValueError as problem:
-        return f"tensor={asked.plan.tensor} does not divide the model: {problem}"
+        return f"tensor={tensor} does not divide the model: {problem}"
     return ""
 
 
-def _mixes_only_by_attention(asked: Asked) -> bool:
-    return not _other_mixers(asked)
+def _cut_alike(asked: Asked) -> Any:
+    """Whether the model's heads and widths can be divided so."""
+    tensor = asked.plan.tensor
+    if not isinstance(tensor, np.ndarray):
+        return not why_not_cut(asked.model, int(tensor))
+    found = {each: not why_not_cut(asked.model, int(each)) for each in np.unique(tensor)}
+    return np.vectorize(found.__getitem__, otypes=[bool])(tensor)
 
 
 def _other_mixers(asked: Asked) -> list[str]:
     """Kinds of layer, other than attention, that mix tokens."""
     run, found = Pass(1, 2, 2, mla="naive"), dict[str, None]()
-    for block in asked.model.blocks:
-        for part in block.parts:
-            known = isinstance(part, (Attention, Latent)) and not getattr(part, "cross", False)
-            if not known and part.mixing(run, 1):
-                found[type(part).__name__] = None
+    for part in _parts(asked.model):
+        known = isinstance(part, Attending) and not getattr(part, "cross", False)
+        if not known and part.mixing(run, 1):
+            found[type(part).__name__] = None
     return list(found)
 
 
 def _heads_go_round(asked: Asked) -> Any:
     """Whether heads can be divided among the context's devices."""
     among = asked.plan.tensor * asked.plan.context
-    found: Any = True
-    for block in asked.model.blocks:
-        for part in block.parts:
-            if isinstance(part, (Attention, Latent)):
-                found = found & _divides(among, part.heads)
-    return found
-
-
-def _experts_divide(asked: Asked) -> Any:
-    found: Any = True
-    for part in asked.mixtures:
-        found = found & _divides(asked.plan.expert, part.experts)
-    return found
+    mixers = (part for part in _parts(asked.model) if isinstance(part, Attending))
+    return _all(_divides(among, part.heads) for part in mixers)
 
 
 def _experts_have_devices(asked: Asked) -> Any:
@@ -144,21 +133,15 @@ def _experts_have_devices(asked: Asked) -> Any:
 
 def _placed(asked: Asked) -> Any:
     """Whether every axis is cut alike by the nodes' edges."""
-    found: Any = True
-    for tiers in (*asked.mesh.axes.values(), asked.mesh.expert, asked.mesh.expert_replicas):
-        found = found & tiers.fits
-    return found
+    mesh = asked.mesh
+    return _all(each.fits for each in (*mesh.axes.values(), mesh.expert, mesh.expert_replicas))
 
 
 def _has_tiers(asked: Asked) -> Any:
     """Whether there is a link wherever something is sent."""
-    node, found = asked.cluster.node, True
-    for tiers in asked.mesh.axes.values():
-        if node.network is None:
-            found = found & (tiers.across == 1)
-        if node.link is None:
-            found = found & (tiers.inside == 1)
-    return found
+    node, axes = asked.cluster.node, asked.mesh.axes.values()
+    across = [tiers.across == 1 for tiers in axes if node.network is None]
+    return _all([*across, *(tiers.inside == 1 for tiers in axes if node.link is None)])
 
 
 def _missing(asked: Asked) -> str:
@@ -176,9 +159,9 @@ def _in_rounds(asked: Asked) -> Any:
 
 
 def _encoders(asked: Asked) -> bool:
-    parts = [part for block in asked.model.blocks for part in block.parts]
     return any(
-        isinstance(part, (Encoder, WhereSeen)) or getattr(part, "cross", False) for part in parts
+        isinstance(part, (Encoder, WhereSeen)) or getattr(part, "cross", False)
+        for part in _parts(asked.model)
     )
 
 
@@ -244,7 +227,12 @@ RULES = (
             f"{a.model.layers} layers, an embedding and an unembedding"
         ),
     ),
-    Rule("tensor", _cut_alike, _why_not_cut, among=lambda a: degrees(a.model)),
+    Rule(
+        "tensor",
+        _cut_alike,
+        lambda a: why_not_cut(a.model, a.plan.tensor),
+        among=lambda a: degrees(a.model),
+    ),
     Rule(
         "context",
         lambda a: _divides(a.plan.context, a.seq),
@@ -252,7 +240,7 @@ RULES = (
     ),
     Rule(
         "context",
-        lambda a: (a.plan.context == 1) | _mixes_only_by_attention(a),
+        lambda a: (a.plan.context == 1) | (not _other_mixers(a)),
         lambda a: (
             f"context={a.plan.context}: how {', '.join(_other_mixers(a))} is divided along the "
             "sequence is not known"
@@ -281,21 +269,11 @@ RULES = (
     ),
     Rule(
         "expert",
-        _experts_divide,
+        lambda a: _all(_divides(a.plan.expert, part.experts) for part in a.mixtures),
         lambda a: f"expert={a.plan.expert} must divide the {a.mixtures[0].experts} experts",
     ),
-    Rule(
-        "expert",
-        _experts_have_devices,
-        _about_copies,
-        among=lambda a: range(2, a.plan.expert),
-    ),
-    Rule(
-        "data",
-        lambda a: a.plan.devices == a.cluster.devices,
-        _about_devices,
-        among=lambda _: (),
-    ),
+    Rule("expert", _experts_have_devices, _about_copies, among=lambda a: range(2, a.plan.expert)),
+    Rule("data", lambda a: a.plan.devices == a.cluster.devices, _about_devices, among=lambda _: ()),
     Rule("batch", lambda a: (not a.strict) | _divides(a.plan.data, a.batch), _about_batch),
     Rule(
         "microbatch",
@@ -392,7 +370,4 @@ def _would_do(rule: Rule, asked: Asked, value: int) -> bool:
 
 def legal(asked: Asked) -> Any:
     """Whether each of many plans is legal, elementwise."""
-    found: Any = True
-    for rule in RULES:
-        found = found & rule.holds(asked)
-    return found
+    return _all(rule.holds(asked) for rule in RULES)

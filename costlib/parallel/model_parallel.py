@@ -10,25 +10,16 @@ serving `costlib.serving.Server`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from costlib.layers import (
-    RGLRU,
+    Attending,
     Attention,
-    CompressedAttention,
-    DeltaRule,
-    DifferentialAttention,
-    Latent,
-    LightningAttention,
-    Mamba,
-    Mamba2,
     Mixture,
-    Mlp,
     Part,
-    ShortConvolution,
-    ValueMaskedAttention,
 )
 from costlib.model.catalog import model_of
 from costlib.model.kvcache import Memory
@@ -36,13 +27,7 @@ from costlib.model.transformer import Transformer
 from costlib.training.recipes import Recipe, state_bytes
 from costlib.units.numbers import Number, ceil_div, divides, exact_div, is_one, is_zero, size, where
 
-__all__ = [
-    "context_parallel",
-    "degrees",
-    "expert_parallel",
-    "optimizer_memory",
-    "tensor_parallel",
-]
+__all__ = ["context_parallel", "degrees", "expert_parallel", "optimizer_memory", "tensor_parallel"]
 
 
 def remembered(function: Any, *arguments: Any) -> Any:
@@ -85,8 +70,8 @@ def tensor_parallel(model: Transformer | str, devices: Number, *, nodes: Number 
 @lru_cache(maxsize=256)
 def _tensor_parallel(model: Transformer, devices: Number, nodes: Number) -> Transformer:
     vocab = ceil_div(model.vocab, devices)  # the last part is padded, as in practice
-    if not model.is_uniform:
-        shared = _share_of_blocks(model, devices)
+    if not model.is_uniform:  # norms, routers and other steps are replicated
+        shared = _with_parts(model, lambda part: _share_of_part(part, devices))
         return shared.with_(vocab=vocab, tensor_parallel=devices, tensor_nodes=nodes)
     kv_heads, moe = _shared_part("kv_heads", model.kv_heads, devices), model.moe
     if moe is not None:
@@ -127,16 +112,13 @@ def expert_parallel(model: Transformer | str, devices: Number, *, nodes: Number 
     model, devices = model_of(model), size("devices", devices)
     if is_one(devices):
         return model
-    blocks = []
-    for block in model.blocks:
-        parts = tuple(
-            replace(part, expert_parallel=devices, nodes=nodes)
-            if isinstance(part, Mixture)
-            else part
-            for part in block.parts
-        )
-        blocks.append(replace(block, parts=parts))
-    return model.with_(blocks=tuple(blocks))
+
+    def dealt(part: Part) -> Part:
+        if not isinstance(part, Mixture):
+            return part
+        return replace(part, expert_parallel=devices, nodes=nodes)
+
+    return _with_parts(model, dealt)
 
 
 def context_parallel(share: Transformer, model: Transformer, devices: Number) -> Transformer:
@@ -166,11 +148,11 @@ and kv_heads=8 there is 1 for each head
     for at, block in enumerate(share.blocks):
         parts = []
         for which, part in enumerate(block.parts):
-            if isinstance(part, (Attention, Latent)) and part.caches and part.reach is None:
+            if isinstance(part, Attending) and part.caches and part.reach is None:
                 alike = len(share.blocks) == len(model.blocks)  # else sizes say all of it
                 before = model.blocks[at].parts[which] if alike else model
                 _check_copies(part, before, tensor, devices)
-                part = replace(part, context_parallel=devices, context_nodes=nodes)
+                part = replace(part, context_parallel=devices, context_nodes=nodes)  # type: ignore[type-var]
                 found = True
             parts.append(part)
         blocks.append(replace(block, parts=tuple(parts)))
@@ -179,7 +161,7 @@ and kv_heads=8 there is 1 for each head
     return share.with_(blocks=tuple(blocks))
 
 
-def _check_copies(part: Attention | Latent, before: Any, tensor: Number, devices: Number) -> None:
+def _check_copies(part: Attending, before: Any, tensor: Number, devices: Number) -> None:
     """Say so if there are not as many devices with the same cache."""
     copies, of, each = tensor, "a latent", "latent"
     if isinstance(part, Attention):
@@ -193,32 +175,10 @@ def _check_copies(part: Attention | Latent, before: Any, tensor: Number, devices
         )
 
 
-#: What is divided of each kind of layer; names in the second list are replicated where they are
-#: fewer than the devices.
-_DIVIDED: dict[type[Part], tuple[tuple[str, ...], tuple[str, ...]]] = {
-    Attention: (("heads",), ("kv_heads",)),
-    DifferentialAttention: (("heads",), ("kv_heads",)),
-    ValueMaskedAttention: (("heads",), ("kv_heads",)),
-    Latent: (("heads",), ()),
-    CompressedAttention: (("heads", "output_groups"), ()),
-    DeltaRule: (("value_heads",), ("key_heads",)),
-    LightningAttention: (("heads",), ()),
-    Mamba: (("width",), ()),
-    Mamba2: (("heads",), ("groups",)),
-    ShortConvolution: (("width",), ()),
-    RGLRU: (("width", "heads"), ()),
-    Mlp: (("width",), ()),
-    Mixture: (("width", "shared_width"), ()),
-}
-
-
-def _share_of_blocks(model: Transformer, devices: Number) -> Transformer:
-    """Every part of every block divided; norms, routers and other steps are replicated."""
-    blocks = []
-    for block in model.blocks:
-        parts = tuple(_share_of_part(part, devices) for part in block.parts)
-        blocks.append(replace(block, parts=parts))
-    return model.with_(blocks=tuple(blocks))
+def _with_parts(model: Transformer, change: Callable[[Part], Part]) -> Transformer:
+    """The same model with every part of every block changed."""
+    changed = [replace(b, parts=tuple(change(part) for part in b.parts)) for b in model.blocks]
+    return model.with_(blocks=tuple(changed))
 
 
 def degrees(model: Transformer | str) -> list[int]:
@@ -231,10 +191,11 @@ def degrees(model: Transformer | str) -> list[int]:
     ([1, 2, 3, 4, 6, 12], [1, 2, 5, 10, 20, 40])
     """
     parts = [part for block in model_of(model).blocks for part in block.parts]
-    if any(type(part) not in _DIVIDED for part in parts):
+    cut = [(part, part.divided) for part in parts if part.divided is not None]
+    if len(cut) < len(parts):
         return [1]
     split, shared = (
-        {int(getattr(part, name)) for part in parts for name in _DIVIDED[type(part)][which]} - {0}
+        {int(getattr(part, name)) for part, names in cut for name in names[which]} - {0}
         for which in (0, 1)
     )
     return [
@@ -247,9 +208,9 @@ def degrees(model: Transformer | str) -> list[int]:
 
 def _share_of_part(part: Part, devices: Number) -> Part:
     kind = type(part).__name__
-    if type(part) not in _DIVIDED:
+    if part.divided is None:
         raise ValueError(f"how {kind} is divided over devices is not known: divide it yourself")
-    split, shared = _DIVIDED[type(part)]
+    split, shared = part.divided
     changes = {name: _part(f"{kind}.{name}", getattr(part, name), devices) for name in split}
     for name in shared:
         changes[name] = _shared_part(f"{kind}.{name}", getattr(part, name), devices)

@@ -35,7 +35,7 @@ from costlib.training import Recipe, flops_per_token, hfu_over_mfu, recipe_of
 from costlib.units.device import Device
 from costlib.units.display import facts_html, quantity
 from costlib.units.ledger import Ledger
-from costlib.units.numbers import Number, ceil_div, choose, extra, is_symbolic
+from costlib.units.numbers import Number, ceil_div, choose, extra, is_symbolic, suggests
 
 if TYPE_CHECKING:
     from costlib.model.transformer import Transformer
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["ORDER", "Plan", "Planned"]
 
 
+@suggests
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Degrees):
     """Degrees of parallelism, and how each is done: tensor·context·pipeline·data devices.
@@ -227,10 +228,7 @@ class Planned:
     @cached_property
     def step(self) -> Any:
         """Seconds of a training step."""
-        total: Any = 0
-        for seconds in self.parts.values():
-            total = total + seconds
-        return total
+        return sum(self.parts.values())
 
     @property
     def tokens_per_s(self) -> Any:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,9 +83,7 @@ class Params:
 
     def __add__(self, more: Params) -> Params:
         return Params(
-            self.matrices + more.matrices,
-            self.others + more.others,
-            self.experts + more.experts,
+            self.matrices + more.matrices, self.others + more.others, self.experts + more.experts
         )
 
     def __mul__(self, times: int) -> Params:
@@ -267,11 +266,7 @@ def _pair(times: Sequence[Mapping[str, Any]], name: str) -> Both:
 
 
 def _plus(pairs: Sequence[Both]) -> Both:
-    forward: Any = 0
-    backward: Any = 0
-    for f, b in pairs:
-        forward, backward = forward + f, backward + b
-    return forward, backward
+    return sum(f for f, _ in pairs), sum(b for _, b in pairs)
 
 
 def _exposed(sent: Number, share: float, behind: Number) -> Any:
@@ -362,19 +357,12 @@ def seconds(
     sent = {name: layout.microbatches * value for name, value in sent.items()}
     parts["bubble"] = (total - slowest) / layout.chunks
     data = [_data(each, layout) for each in held]
-    parts["data"] = _most([exposed for exposed, _ in data])
+    parts["data"] = reduce(maximum, [exposed for exposed, _ in data])
     for name in data[0][1]:
-        sent[name] = _most([each[name] for _, each in data])
-    parts["optimizer"] = _most([_optimizer(each.params, layout) for each in held])
+        sent[name] = reduce(maximum, [each[name] for _, each in data])
+    parts["optimizer"] = reduce(maximum, [_optimizer(each.params, layout) for each in held])
     parts["overhead"] = layout.device.overhead_per_step
     return {name: parts[name] for name in PARTS}, sent
-
-
-def _most(values: Sequence[Any]) -> Any:
-    most = values[0]
-    for value in values[1:]:
-        most = maximum(most, value)
-    return most
 
 
 def of_stage(stage: Stage, found: tuple[Sequence[Kind], Kind, Kind], layout: StepLayout) -> _Stage:
@@ -416,49 +404,56 @@ def _to_next_stage(
 _BYTES = Precision(weights=1)
 
 
+#: Collectives between replicas; those of gradients first.
+BETWEEN_REPLICAS = ("all_reduce", "reduce_scatter", "all_gather")
+GRADIENTS = "gradients"
+
+
+def by_zero(m: Number) -> tuple[tuple[Number, ...], ...]:
+    """How often each of `BETWEEN_REPLICAS` is done in a step of m microbatches, by stage of
+    ZeRO."""
+    return (1, 0, 0), (0, 1, 1), (0, m, 1), (0, m, 2 * m)
+
+
+def over_replicas(does: str, count: Number, groups: tuple[Tiers, Tiers]) -> Ledger:
+    """What one device sends of ``count`` elements that replicas have, among those that divide the
+    state, and for sums also among the groups of them."""
+    (inner, outer), how = groups, {"axis": "data", "kind": "weights"}
+    if does == "all_reduce":
+        return (inner * outer).send(does, count, name=GRADIENTS, **how)
+    if does == "all_gather":
+        return inner.send(does, count, name=f"weights.{does}", **how)
+    part = ceil_div(count, inner.devices)
+    scattered = inner.send(does, count, name=f"{GRADIENTS}.{does}", **how)
+    return scattered + outer.send("all_reduce", part, name=GRADIENTS, **how)
+
+
 def _data(stage: _Stage, layout: StepLayout) -> tuple[Any, dict[str, Any]]:
     """Seconds of gradients and weights between replicas: what does not hide, and all by tier."""
     zero, m, sent = layout.zero, layout.microbatches, dict[str, Any]()
     forward, backward = (layout.hides["data"] * each for each in stage.busy)
-    found = [_gradients(stage, layout, which) for which in _GRADIENTS]
-    sums, gathers, reduces = (each for _, each in found)
-    once = [each for each, _ in found]
+    once, tables = zip(*(_gradients(stage, layout, does) for does in BETWEEN_REPLICAS), strict=True)
     whole = maximum(0, once[0] - backward)
-    gather, scatter = maximum(0, once[1] - forward), maximum(0, once[2] - backward)
-    both = maximum(0, once[1] + once[2] - backward)
+    scatter, gather = maximum(0, once[1] - backward), maximum(0, once[2] - forward)
+    both = maximum(0, once[2] + once[1] - backward)
     ways = (whole, scatter + gather, m * scatter + gather, m * (gather + both))
-    counts = ((1, 0, 0), (0, 1, 1), (0, 1, m), (0, 2 * m, m))
     for axis in ("data", "data.network"):
-        each = [table.get(axis, 0) for table in (sums, gathers, reduces)]
-        of_zero = [sum(n * seconds for n, seconds in zip(row, each, strict=True)) for row in counts]
+        each = [table.get(axis, 0) for table in tables]
+        of_zero = [sum(n * spent for n, spent in zip(row, each, strict=True)) for row in by_zero(m)]
         sent[axis] = _by_stage(zero, of_zero)
     return _by_stage(zero, ways), sent
 
 
-_GRADIENTS = ("all_reduce", "all_gather", "reduce_scatter")
-
-
 def _gradients(stage: _Stage, layout: StepLayout, does: str) -> tuple[Any, dict[str, Any]]:
-    """Seconds of one collective over all replicas, and by tier: among those that divide the state,
-    and for sums also among the groups of them."""
-    wire = stage.params.wire("weights" if does == "all_gather" else "gradients", layout.recipe)
+    """Seconds of one collective over all replicas, and by tier."""
+    wire = stage.params.wire("weights" if does == "all_gather" else GRADIENTS, layout.recipe)
     found: dict[str, Any] = {}
     total: Any = 0
     for count, groups in zip(wire, (layout.replicas, layout.expert_replicas), strict=True):
-        inner, outer = groups
-        rows = []
-        if does == "all_reduce":
-            rows.append(("all_reduce", count, inner * outer))
-        else:
-            rows.append((does, count, inner))
-        if does == "reduce_scatter":
-            rows.append(("all_reduce", ceil_div(count, inner.devices), outer))
-        for what, elements, tiers in rows:
-            sent = tiers.send(what, elements, "data", kind="weights")
-            total = total + _time(sent, layout.device, _BYTES)
-            for op in sent:
-                each = _time(Ledger((op,)), layout.device, _BYTES)
-                found[op.axis] = found.get(op.axis, 0) + each
+        sent = over_replicas(does, count, groups)
+        total = total + _time(sent, layout.device, _BYTES)
+        for op in sent:
+            found[op.axis] = found.get(op.axis, 0) + _time(Ledger((op,)), layout.device, _BYTES)
     return total, found
 
 
@@ -509,7 +504,7 @@ def _memory(stage: Stage, found: tuple[Sequence[Kind], Kind, Kind], layout: Step
     kept = kept if v == 1 else kept / v
     if stage.is_last:
         kept = kept + last.kept * (m if layout.schedule == "gpipe" else 1)
-    again = _most([kind.again for kind, _ in rows] or [0])
+    again = reduce(maximum, [kind.again for kind, _ in rows] or [0])
     return Memory(
         weights=held.params.bytes("weights", recipe, *layout.among(3)),
         gradients=held.params.bytes("gradients", recipe, *layout.among(2)),
@@ -523,6 +518,6 @@ def _buffers(params: Sequence[Params], layout: StepLayout) -> Any:
     """What is whole for a moment where only parts are kept: in ZeRO 3 the weights of a layer and of
     the next one; from ZeRO 2 on the gradients of a layer."""
     is_divided = where(layout.replicas[0].devices > 1, 1, 0)
-    weights = _most([sum(each.wire("weights", layout.recipe)) for each in params])
-    gradients = _most([sum(each.wire("gradients", layout.recipe)) for each in params])
+    weights = reduce(maximum, [sum(each.wire("weights", layout.recipe)) for each in params])
+    gradients = reduce(maximum, [sum(each.wire("gradients", layout.recipe)) for each in params])
     return is_divided * _by_stage(layout.zero, [0, 0, gradients, 2 * weights + gradients])

@@ -23,10 +23,9 @@ from costlib.layers import Mixture
 from costlib.model.catalog import model_of
 from costlib.parallel import price
 from costlib.parallel.cluster import Cluster, cluster_of
-from costlib.parallel.legal import Asked, legal
-from costlib.parallel.model_parallel import tensor_parallel
+from costlib.parallel.legal import Asked, legal, why_not_cut
 from costlib.parallel.plan import Plan, Planned
-from costlib.timing.sweeps import length_of, within
+from costlib.timing.sweeps import length_of, run_pieces, within
 from costlib.training import Recipe, flops_per_token, recipe_of
 from costlib.units.numbers import Number, extra, one_size
 
@@ -85,14 +84,14 @@ def search(
     batch, seq = one_size("batch", batch), one_size("seq", seq)
     fixed = {"whole_experts": whole_experts, "imbalance": imbalance}
     hidden = {**price.HIDES, **(hides or {})}
-    axes = _axes(model, cluster, batch, tensor, context, expert, microbatch, zero)
+    given = {"tensor": tensor, "context": context, "expert": expert, "microbatch": microbatch}
+    axes = _axes(model, cluster, batch, {**given, "zero": zero})
     case = _Case(model, cluster, batch, seq, recipe_of(recipe), fixed, hidden, masked, axes)
     ways = list(_ways(_sizes("pipeline", pipeline, _divisors(cluster.devices)), chunks, schedule))
     named = {"sequence": sequence, "recompute": recompute, "context_by": context_by}
-    shapes = list(product(*(_listed(name, values) for name, values in named.items())))
-    tasks = [ways] if client is None else [[way] for way in ways]
-    pieces = [partial(case.table, how, some) for how in shapes for some in tasks]
-    found = [table for table in _run(pieces, client) if table]
+    shapes = _choices(named)
+    pieces = case.pieces(shapes, [ways] if client is None else [[way] for way in ways])
+    found = [table for table in run_pieces(pieces, client) if table]
     return made(_gathered(found or case.refused(ways[0], shapes[0]), all_rows))
 
 
@@ -120,29 +119,19 @@ def _divisors(whole: int) -> list[int]:
 
 
 def _axes(
-    model: Transformer,
-    cluster: Cluster,
-    batch: int,
-    tensor: Iterable[int] | None,
-    context: Iterable[int] | None,
-    expert: Iterable[int] | None,
-    microbatch: Iterable[int] | None,
-    zero: Iterable[int],
+    model: Transformer, cluster: Cluster, batch: int, given: Mapping[str, Iterable[int] | None]
 ) -> dict[str, list[int]]:
     """What each degree may be; of tensors those that the model can be divided by."""
     parts = (part for block in model.blocks for part in block.parts)
     devices, has_experts = _divisors(cluster.devices), any(isinstance(p, Mixture) for p in parts)
-    found = {
-        "tensor": _sizes("tensor", tensor, devices),
-        "context": _sizes("context", context, devices),
-        "expert": _sizes("expert", expert, devices if has_experts else [1]),
-        "microbatch": _sizes("microbatch", microbatch, _divisors(batch)),
-        "zero": [one_size("zero", each, least=0) for each in _listed("zero", zero)],
-    }
+    usual = {"tensor": devices, "context": devices, "expert": devices if has_experts else [1]}
+    usual["microbatch"] = _divisors(batch)
+    found = {name: _sizes(name, given[name], values) for name, values in usual.items()}
+    found["zero"] = [one_size("zero", each, least=0) for each in _listed("zero", given["zero"])]
     if wrong := [each for each in found["zero"] if each > 3]:
         raise ValueError(f"zero must be 0, 1, 2 or 3, got {wrong[0]}")
     within("plans of a search", prod(map(len, found.values())), "name fewer values to try")
-    shared = [each for each in found["tensor"] if _can_share(model, each)]
+    shared = [each for each in found["tensor"] if not why_not_cut(model, each)]
     return {**found, "tensor": shared or found["tensor"]}
 
 
@@ -170,12 +159,10 @@ def _sizes(name: str, values: Iterable[int] | None, usual: list[int]) -> list[in
     return [one_size(name, each) for each in _listed(name, values)]
 
 
-def _can_share(model: Transformer, devices: int) -> bool:
-    try:
-        tensor_parallel(model, devices)
-    except ValueError:
-        return False
-    return True
+def _choices(named: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every combination of what arguments may be."""
+    each = product(*(_listed(name, values) for name, values in named.items()))
+    return [dict(zip(named, values, strict=True)) for values in each]
 
 
 def _ways(
@@ -203,9 +190,12 @@ class _Case:
     masked: str
     axes: Mapping[str, list[int]] = field(repr=False)
 
-    def table(self, how: Sequence[Any], ways: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def pieces(self, shapes: Sequence[Any], tasks: Sequence[Any]) -> list[Callable[[], Any]]:
+        """The tables of all plans, each to be made by itself."""
+        return [partial(self.table, how, some) for how in shapes for some in tasks]
+
+    def table(self, named: Mapping[str, Any], ways: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Columns of all plans with one way to divide the stream and to recompute."""
-        named = dict(zip(("sequence", "recompute", "context_by"), how, strict=True))
         found = []
         for way in ways:
             columns = self._columns({**way, **named})
@@ -231,8 +221,7 @@ class _Case:
         names = ("tensor", "context", "expert", "microbatch", "zero")
         grids = np.meshgrid(*(np.array(self.axes[name]) for name in names), indexing="ij")
         columns = {name: grid.ravel() for name, grid in zip(names, grids, strict=True)}
-        each = columns["tensor"] * columns["context"] * way["pipeline"]
-        columns["data"] = np.maximum(self.cluster.devices // each, 1)
+        each = self._deal(columns, way["pipeline"])
         kept = each * columns["data"] == self.cluster.devices
         kept &= self.batch % (columns["data"] * columns["microbatch"]) == 0
         kept &= (columns["zero"] == 0) | (columns["data"] * columns["context"] > 1)
@@ -248,12 +237,16 @@ class _Case:
     def _plan(self, way: Mapping[str, Any], columns: Mapping[str, Any]) -> Plan:
         return Plan(**way, **columns, recipe=self.recipe, **self.fixed)
 
-    def refused(self, way: Mapping[str, Any], how: Sequence[Any]) -> NoReturn:
+    def _deal(self, columns: dict[str, Any], pipeline: int) -> Any:
+        """Copies for all devices that the other degrees leave; how many one copy has."""
+        each = columns["tensor"] * columns["context"] * pipeline
+        columns["data"] = np.maximum(self.cluster.devices // each, 1)
+        return each
+
+    def refused(self, way: Mapping[str, Any], named: Mapping[str, Any]) -> NoReturn:
         """No plan is legal: say why the first of them is not."""
-        named = dict(zip(("sequence", "recompute", "context_by"), how, strict=True))
-        first = {name: values[0] for name, values in self.axes.items()}
-        each = first["tensor"] * first["context"] * way["pipeline"]
-        first["data"] = max(self.cluster.devices // each, 1)
+        first: dict[str, Any] = {name: values[0] for name, values in self.axes.items()}
+        self._deal(first, way["pipeline"])
         why = "name other degrees, or ask Plan(...).check(...) why one is not"
         try:
             self._plan({**way, **named}, first).check(
@@ -266,10 +259,8 @@ class _Case:
     def _priced(self, shapes: Any, named: Mapping[str, Any], *, tied: bool) -> Any:
         """Layers and ends, for every way to divide them."""
         columns = dict(zip(_SHAPE, shapes, strict=True))
-        each = columns["tensor"] * columns["context"]
-        columns["data"] = np.maximum(self.cluster.devices // each, 1)
-        plan = self._plan(named, columns)
-        found = self._planned(plan)
+        self._deal(columns, 1)
+        found = self._planned(self._plan(named, columns))
         return price.kinds(self.model, found.cut, found.device, self.recipe, self.hides, tied=tied)
 
     def _planned(self, plan: Plan, known: Any = None) -> Planned:
@@ -296,19 +287,6 @@ class _Case:
             "fits": held.total <= self.cluster.device.usable,
         }
         return {name: np.broadcast_to(value, many) for name, value in row.items()}
-
-
-def _run(pieces: Sequence[Callable[[], Any]], client: Any) -> Iterator[Any]:
-    """Each piece's columns, here or on a cluster."""
-    if client is None:
-        yield from (piece() for piece in pieces)
-        return
-    for future in client.map(_called, pieces, pure=False):
-        yield future.result()
-
-
-def _called(piece: Callable[[], Any]) -> Any:
-    return piece()
 
 
 def _gathered(tables: Sequence[Mapping[str, Any]], all_rows: bool) -> dict[str, Any]:

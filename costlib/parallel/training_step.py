@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from costlib.parallel.cluster import Tiers
-from costlib.parallel.price import Kind, Params, StepLayout, of_stage
+from costlib.parallel.price import (
+    BETWEEN_REPLICAS,
+    GRADIENTS,
+    Kind,
+    Params,
+    StepLayout,
+    by_zero,
+    of_stage,
+    over_replicas,
+)
 from costlib.parallel.stages import Stage
 from costlib.parallel.work import Cut, ends, layers
 from costlib.units.ledger import Elements, Ledger, Op
-from costlib.units.numbers import Number, ceil_div, is_zero, minimum
+from costlib.units.numbers import is_zero, minimum
 from costlib.units.precision import Precision
 
 if TYPE_CHECKING:
     from costlib.model.transformer import Transformer
 
 Found = tuple[Sequence[Kind], Kind, Kind]
-_GRADIENTS = "gradients"
 
 
 def whole_step(
@@ -48,30 +55,15 @@ def _stage_of(layout: StepLayout, stage: int) -> Stage:
 
 def _of_data(params: Params, layout: StepLayout) -> Ledger:
     """Gradients and weights between replicas, and the optimizer's own reading and writing."""
-    found = Ledger()
+    found, often = Ledger(), by_zero(layout.microbatches)[int(layout.zero)]
     groups = [(params.matrices + params.others, layout.replicas)]
     groups.append((params.experts, layout.expert_replicas))
-    for count, (inner, outer) in groups:
-        if not is_zero(count):
-            found = found + _of_replicas(count, inner, outer, layout)
+    for count, tiers in groups:
+        for does, times in zip(BETWEEN_REPLICAS, often, strict=True):
+            if not (is_zero(count) or is_zero(times)):
+                found = found + over_replicas(does, count, tiers) * times
     updated = Elements(weights=params.count)
     return found + Op("optimizer", 0, updated, updated)
-
-
-def _of_replicas(count: Number, inner: Tiers, outer: Tiers, layout: StepLayout) -> Ledger:
-    """What a state of ``count`` elements makes a device send, by the stage of ZeRO."""
-    zero, m = int(layout.zero), layout.microbatches
-    how: dict[str, Any] = {"axis": "data", "kind": "weights"}
-    if zero == 0:
-        return (inner * outer).send("all_reduce", count, name=_GRADIENTS, **how)
-    sums, gathers = (1 if zero == 1 else m), (2 * m if zero == 3 else 1)
-    part = ceil_div(count, inner.devices)
-    scatter, gather = f"{_GRADIENTS}.reduce_scatter", "weights.all_gather"
-    return (
-        inner.send("reduce_scatter", count, count=sums, name=scatter, **how)
-        + outer.send("all_reduce", part, count=sums, name=_GRADIENTS, **how)
-        + inner.send("all_gather", count, count=gathers, name=gather, **how)
-    )
 
 
 def _precision(params: Params, layout: StepLayout) -> Precision:
@@ -81,8 +73,8 @@ def _precision(params: Params, layout: StepLayout) -> Precision:
     wire = {kind: sum(params.wire(kind, recipe)) / count for kind in ("gradients", "weights")}
     plain = recipe.precision.with_(weights=minimum(recipe.weights, 2))
     steps = (
-        (_GRADIENTS, wire["gradients"]),
-        (f"{_GRADIENTS}.reduce_scatter", wire["gradients"]),
+        (GRADIENTS, wire["gradients"]),
+        (f"{GRADIENTS}.reduce_scatter", wire["gradients"]),
         ("weights.all_gather", wire["weights"]),
         ("optimizer", layout.optimizer_bytes(params) / (2 * count)),
         ("", plain.weights),

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from costlib.layers import Attention, Block, Latent, Mixture, Pass
+from costlib.layers import Attending, Block, Mixture, Pass
 from costlib.parallel.cluster import Tiers
 from costlib.parallel.model_parallel import remembered, tensor_parallel
 from costlib.parallel.stages import layer_kinds
@@ -123,17 +123,19 @@ def ends(model: Transformer, cut: Cut) -> tuple[Work, Work]:
 
 def ends_of(share: Transformer, cut: Cut) -> tuple[Work, Work]:
     """The same, of one device's share of a model with one layer."""
-    passes, found = _Passes(share, cut), []
-    for names in outside(share):
-        forward = Ledger(tuple(op for op in passes.forward if op.name in names))
-        backward = Ledger(tuple(op for op in passes.backward if base_name(op.name) in names))
-        found.append(Work(forward, backward))
+    forward, backward = _Passes(share, cut).ops()
+    first, last = (
+        Work(_those(forward, names), _those(backward, names)) for names in outside(share)
+    )
     # A device looks up the rows that it has, and the unembedding's input has as many gradients.
     stream = _sums(cut, 1, cut.tokens * share.d_model)
-    return (
-        replace(found[0], forward=found[0].forward + stream),
-        replace(found[1], backward=found[1].backward + stream),
+    return replace(first, forward=first.forward + stream), replace(
+        last, backward=last.backward + stream
     )
+
+
+def _those(ops: Iterable[Op], names: frozenset[str]) -> Ledger:
+    return Ledger(tuple(op for op in ops if base_name(op.name) in names))
 
 
 def share_of(model: Transformer, tensor: Number) -> Transformer:
@@ -204,8 +206,8 @@ class _Passes:
                 names |= {*forward, *again, *(op.name for op in part.mixing_backward(run, 1))}
         return frozenset(names)
 
-    @cached_property
-    def _all(self) -> tuple[tuple[Op, ...], tuple[Op, ...]]:
+    def ops(self) -> tuple[tuple[Op, ...], tuple[Op, ...]]:
+        """All of them, forward and back."""
         cut = self.cut
         found = self._step(cut.local)
         if not is_one(cut.context):
@@ -213,7 +215,7 @@ class _Passes:
             found = _merged(found, whole, lambda op: op.name in self.mixing, self._of_context)
         if cut.sequence and not is_one(cut.tensor):
             short = self._step(_part(cut.local, cut.tensor))
-            found = _merged(found, short, lambda op: base_name(op.name) in _ON_THE_STREAM, _same)
+            found = _merged(found, short, lambda op: base_name(op.name) in _ON_THE_STREAM)
         return found
 
     def _of_context(self, op: Op) -> Op:
@@ -224,16 +226,8 @@ class _Passes:
         by_heads = self.cut.context_by == "all_to_all"
         return _scaled(op, self.cut.context, kv=by_heads)
 
-    @property
-    def forward(self) -> Iterable[Op]:
-        return self._all[0]
 
-    @property
-    def backward(self) -> Iterable[Op]:
-        return self._all[1]
-
-
-def _merged(found: Any, other: Any, take: Any, change: Any) -> Any:
+def _merged(found: Any, other: Any, take: Any, change: Any = lambda op: op) -> Any:
     """The ops of one step, some of them from another."""
     return tuple(
         tuple(change(b) if take(b) else a for a, b in zip(mine, its, strict=True))
@@ -241,21 +235,16 @@ def _merged(found: Any, other: Any, take: Any, change: Any) -> Any:
     )
 
 
-def _same(op: Op) -> Op:
-    return op
-
-
 def layer(share: Transformer, cut: Cut) -> Work:
     """One layer, of one device's share of a model that has no other."""
     before, after = outside(share)
     passes, block, ends = _Passes(share, cut), share.blocks[0], before | after
-    forward = [op for op in passes.forward if op.name not in ends]
-    backward = [op for op in passes.backward if base_name(op.name) not in ends]
-    if any(isinstance(part, Mixture) for part in block.parts):
-        forward = [_of_experts(op, cut) for op in forward]
-        backward = [_of_experts(op, cut) for op in backward]
+    forward, backward = (
+        [_of_experts(op, cut) for op in ops if base_name(op.name) not in ends]
+        for ops in passes.ops()
+    )
     sent = _messages(block, cut, share.d_model)
-    back = _messages_back(block, cut, share.d_model)
+    back = _messages(block, cut, share.d_model, back=True)
     if cut.recompute == "full":
         back = sent + back
     return Work(Ledger(tuple(forward)) + sent, Ledger(tuple(backward)) + back, passes.mixing)
@@ -293,38 +282,20 @@ def _sums(cut: Cut, count: Number, elements: Number) -> Ledger:
     return gathered + cut.send("reduce_scatter", elements, "tensor", count=count)
 
 
-def _messages(block: Block, cut: Cut, d: Number) -> Ledger:
-    """What one layer sends forward."""
-    stream, mixtures = cut.tokens * d, _mixtures(block)
+def _messages(block: Block, cut: Cut, d: Number, *, back: bool = False) -> Ledger:
+    """What one layer sends forward; or back, which is as much again, and what was kept in parts."""
+    stream = cut.tokens * d
+    mixtures = [part for part in block.parts if isinstance(part, Mixture)]
     plain = (1 if block.parallel else block.added) - len(mixtures)
     sent = _sums(cut, plain, stream) if plain else Ledger()
-    for part in mixtures:
-        sent = sent + _of_mixture(part, cut, d)
-    for mixer in _attentions(block):
-        sent = sent + _of_context(mixer, cut)
-    return sent
-
-
-def _messages_back(block: Block, cut: Cut, d: Number) -> Ledger:
-    """What one layer sends back: as much again, and what was kept in parts."""
-    stream, mixtures = cut.tokens * d, _mixtures(block)
-    plain = (1 if block.parallel else block.added) - len(mixtures)
-    sent = _sums(cut, plain, stream) if plain else Ledger()
-    if cut.sequence and plain:
+    if back and cut.sequence and plain:
         sent = sent + cut.send("all_gather", stream, "tensor", count=plain, name="gather_again")
     for part in mixtures:
         sent = sent + _of_mixture(part, cut, d)
-    for mixer in _attentions(block):
-        sent = sent + _of_context(mixer, cut, back=True)
+    for mixer in block.parts:
+        if isinstance(mixer, Attending):
+            sent = sent + _of_context(mixer, cut, back=back)
     return sent
-
-
-def _mixtures(block: Block) -> list[Mixture]:
-    return [part for part in block.parts if isinstance(part, Mixture)]
-
-
-def _attentions(block: Block) -> list[Attention | Latent]:
-    return [part for part in block.parts if isinstance(part, (Attention, Latent))]
 
 
 def _of_mixture(part: Mixture, cut: Cut, d: Number) -> Ledger:
@@ -332,10 +303,9 @@ def _of_mixture(part: Mixture, cut: Cut, d: Number) -> Ledger:
     width = d if part.latent is None else part.latent
     copies = cut.between * part.per_token * width * cut.imbalance
     dealt = _dealt(part, cut, copies)
-    if cut.whole_experts:
-        shared = 0 if is_zero(part.shared_width) else 1
-        return dealt + (_sums(cut, 1, cut.tokens * d) if shared else Ledger())
-    if cut.sequence:  # each expert's width is divided: its tokens are gathered, its sums scattered
+    if cut.whole_experts and is_zero(part.shared_width):
+        return dealt
+    if cut.sequence and not cut.whole_experts:  # of each expert's width: its tokens are gathered
         return dealt + _sums(cut, 1, copies * cut.tensor)
     return dealt + _sums(cut, 1, cut.tokens * d)
 
@@ -352,30 +322,15 @@ def _dealt(part: Mixture, cut: Cut, copies: Number) -> Ledger:
     return Tiers(tiers.inside).send("all_to_all", copies, "expert", count=2) + across
 
 
-def kv_width(part: Attention | Latent) -> Any:
-    """Elements of a token's keys and values that attention meets, on one device."""
-    if isinstance(part, Latent):
-        mla = part.mla
-        return part.heads * (mla.nope_dim + mla.rope_dim + mla.value_dim)
-    return part.kv_heads * (part.head_dim + part.value_dim)
-
-
-def _query_width(part: Attention | Latent) -> Any:
-    if isinstance(part, Latent):
-        mla = part.mla
-        return part.heads * (mla.nope_dim + mla.rope_dim + mla.value_dim)
-    return part.heads * (part.head_dim + part.value_dim)
-
-
-def _of_context(part: Attention | Latent, cut: Cut, *, back: bool = False) -> Ledger:
+def _of_context(part: Attending, cut: Cut, *, back: bool) -> Ledger:
     """What attention over a sequence that is cut must send; queries and outputs if by heads."""
     if is_one(cut.context):
         return Ledger()
-    tokens = cut.tokens
+    head = part.head_dim + part.value_dim
+    keys, queries = part.kv_heads * head, part.heads * head
     if cut.context_by == "all_to_all":
-        both = (kv_width(part) + _query_width(part)) * tokens
-        return cut.send("all_to_all", both, "context")
-    whole = kv_width(part) * tokens * cut.context
+        return cut.send("all_to_all", (keys + queries) * cut.tokens, "context")
+    whole = keys * cut.tokens * cut.context
     gathered = cut.send("all_gather", whole, "context", name="ring")
     if not back:
         return gathered

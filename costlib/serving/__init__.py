@@ -10,129 +10,27 @@
 (True, 2000.0)
 """
 
-from costlib.serving.clock import Clock
-from costlib.serving.contexts import Lines, crossings, even_context, mixing_flops, read_lines
-from costlib.serving.disaggregation import disaggregate, machine_ratio, transfer
-from costlib.serving.fleet import Fleet, fewest_devices, fleets
-from costlib.serving.frontier import (
-    Best,
-    Frontier,
-    Regimes,
-    RoomGain,
-    best_batch,
-    frontier,
-    regimes,
-    room_gain,
-)
-from costlib.serving.load import Overloaded, Saturation, chunk_extra_reads, saturation
-from costlib.serving.low_precision import ridge_batch, weight_gain
-from costlib.serving.mixtures import expert_exchange, experts_share, tokens_per_expert
-from costlib.serving.money import RENTALS, Bill, Rental, bill, per_million
-from costlib.serving.offloading import least_offloaded, offloaded_step, offloaded_work
-from costlib.serving.pages import Pages, empty_slots, mean_empty, prefix_saving
-from costlib.serving.prefix_cache import (
-    POLICIES,
-    ROUTINGS,
-    Call,
-    PrefixCache,
-    Reuse,
-    agent_calls,
-    reuse,
-)
-from costlib.serving.requests import Requests, listed, lognormal, poisson, uniform
-from costlib.serving.rollouts import PolicyStep, full_rate, policy_step, rollout
-from costlib.serving.run import ServingRun
-from costlib.serving.server import Server
-from costlib.serving.sessions import Session, SessionCost, session_cost
-from costlib.serving.simulator import Policy, simulate
-from costlib.serving.speculation import (
-    best_drafts,
-    best_length,
-    expected_tokens,
-    lambert_w,
-    pays_up_to,
-    speculate,
-    speed_up,
-)
-from costlib.serving.tensor_limit import TensorLimit, tensor_limit
-from costlib.serving.tiers import HeldPrefix, even_link, even_prefix, held_prefix
+from costlib.serving.clock import *
+from costlib.serving.contexts import *
+from costlib.serving.disaggregation import *
+from costlib.serving.fleet import *
+from costlib.serving.frontier import *
+from costlib.serving.load import *
+from costlib.serving.low_precision import *
+from costlib.serving.mixtures import *
+from costlib.serving.money import *
+from costlib.serving.offloading import *
+from costlib.serving.pages import *
+from costlib.serving.prefix_cache import *
+from costlib.serving.requests import *
+from costlib.serving.rollouts import *
+from costlib.serving.run import *
+from costlib.serving.server import *
+from costlib.serving.sessions import *
+from costlib.serving.simulator import *
+from costlib.serving.speculation import *
+from costlib.serving.tensor_limit import *
+from costlib.serving.tiers import *
+from costlib.units.display import show as _show
 
-__all__ = [
-    "least_offloaded",
-    "offloaded_step",
-    "offloaded_work",
-    "POLICIES",
-    "ROUTINGS",
-    "Call",
-    "PrefixCache",
-    "Reuse",
-    "agent_calls",
-    "reuse",
-    "PolicyStep",
-    "full_rate",
-    "policy_step",
-    "rollout",
-    "Session",
-    "SessionCost",
-    "session_cost",
-    "HeldPrefix",
-    "even_link",
-    "even_prefix",
-    "held_prefix",
-    "RENTALS",
-    "Best",
-    "Bill",
-    "Clock",
-    "Fleet",
-    "Frontier",
-    "Lines",
-    "Overloaded",
-    "Pages",
-    "Policy",
-    "Regimes",
-    "Rental",
-    "RoomGain",
-    "Requests",
-    "ServingRun",
-    "Saturation",
-    "Server",
-    "TensorLimit",
-    "best_batch",
-    "best_drafts",
-    "best_length",
-    "bill",
-    "chunk_extra_reads",
-    "crossings",
-    "disaggregate",
-    "empty_slots",
-    "even_context",
-    "expected_tokens",
-    "expert_exchange",
-    "experts_share",
-    "fewest_devices",
-    "fleets",
-    "frontier",
-    "lambert_w",
-    "listed",
-    "lognormal",
-    "machine_ratio",
-    "mean_empty",
-    "mixing_flops",
-    "pays_up_to",
-    "per_million",
-    "poisson",
-    "prefix_saving",
-    "read_lines",
-    "regimes",
-    "room_gain",
-    "ridge_batch",
-    "saturation",
-    "simulate",
-    "speculate",
-    "speed_up",
-    "tokens_per_expert",
-    "tensor_limit",
-    "transfer",
-    "uniform",
-    "weight_gain",
-]
+_show(__name__)

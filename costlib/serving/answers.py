@@ -199,14 +199,8 @@ def _of_a_token(server: Server) -> Iterator[Answer]:
         why = " + ".join(_kept(cache, layers) for cache, layers in grows)
         why = f"({why})" if len(grows) > 1 else why
         token = server.model.kv_elements_per_token() * width
-        yield Answer(
-            "kv_bytes_per_token",
-            "KV cache per token",
-            token,
-            "B",
-            f"{why} × {width:g} bytes",
-            where,
-        )
+        why += f" × {width:g} bytes"
+        yield Answer("kv_bytes_per_token", "KV cache per token", token, "B", why, where)
     state = server.model.state_elements()
     if state:
         why = f"{state:,} elements × {width:g} bytes, however long the sequence"
@@ -434,12 +428,7 @@ def _when_full(server: Server, context: int) -> Iterator[Answer]:
 
 
 def _of_money(
-    server: Server,
-    batch: int,
-    prompt: int,
-    step: float,
-    price: float | None,
-    watts: float | None,
+    server: Server, batch: int, prompt: int, step: float, price: float | None, watts: float | None
 ) -> Iterator[Answer]:
     where, many = "serving.html#what-a-million-tokens-cost", server.devices
     of = "1 device" if many == 1 else f"{many} devices"
@@ -455,11 +444,5 @@ def _of_money(
         if watts is not None:
             joules = 1e6 * seconds * amount("watts", watts, least=0) * many
             why = f"10⁶ × {each} × {watts:g} W × {of}"
-            yield Answer(
-                f"joules_per_million_{kind}_tokens",
-                f"energy per million {kind} tokens",
-                joules,
-                "J",
-                why,
-                where,
-            )
+            told = f"energy per million {kind} tokens"
+            yield Answer(f"joules_per_million_{kind}_tokens", told, joules, "J", why, where)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from costlib.layers import Attention, CompressedAttention, Latent
+from costlib.layers import Attending, CompressedAttention
 from costlib.model.catalog import model_of
 from costlib.model.transformer import Transformer
 from costlib.units.numbers import Number, size
@@ -111,7 +111,7 @@ def _bends(model: Transformer) -> set[int]:
     found = {cache.window for cache, _ in model.caches() if cache.window is not None}
     for block in model.blocks:
         for part in block.parts:
-            if isinstance(part, (Attention, Latent, CompressedAttention)):
+            if isinstance(part, (Attending, CompressedAttention)):
                 indexer = getattr(part, "indexer", None)
                 every = getattr(part, "every", None) or 1
                 found |= {indexer.top * every} if indexer else set()

@@ -47,10 +47,8 @@ def machine_ratio(
     1.15
     """
     prompt, answer = size("prompt", prompt), size("answer", answer, least=2)
-    prefill_server, decode_server = (
-        server_of(prefill_server, "prefill_server"),
-        server_of(decode_server, "decode_server"),
-    )
+    batch = size("batch", batch)
+    prefill_server, decode_server = _both(prefill_server, decode_server)
     if all(isinstance(each, int) for each in (prompt, answer, batch)):
         prefill_server.check(int(prompt))
         decode_server.check(int(prompt + answer // 2), max(1, int(batch)))
@@ -78,14 +76,9 @@ def disaggregate(
     >>> run.written, [round(each, 3) for each in run.ttft.tolist()]
     (100, [0.07, 0.07])
     """
-    prefill_servers, decode_servers = (
-        one_size("prefill_servers", prefill_servers),
-        one_size("decode_servers", decode_servers),
-    )
-    prefill_server, decode_server = (
-        server_of(prefill_server, "prefill_server"),
-        server_of(decode_server, "decode_server"),
-    )
+    prefill_servers = one_size("prefill_servers", prefill_servers)
+    decode_servers = one_size("decode_servers", decode_servers)
+    prefill_server, decode_server = _both(prefill_server, decode_server)
     prefill_server.check(int(requests.prompt.max()))
     began, first = _read(requests, prefill_server, prefill_servers)
     sent = np.array([transfer(decode_server, p, link) for p in np.unique(requests.prompt)])
@@ -107,6 +100,10 @@ def disaggregate(
     found.steps, found.passes, found.written = total.steps, total.passes, total.written
     found.read, found.preemptions = int(requests.prompt.sum()) + total.read, total.preemptions
     return found
+
+
+def _both(prefill: Server | str, decode: Server | str) -> tuple[Server, Server]:
+    return server_of(prefill, "prefill_server"), server_of(decode, "decode_server")
 
 
 def _read(requests: Requests, prefill_server: Server, prefill_servers: int) -> tuple[Any, Any]:

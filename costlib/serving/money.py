@@ -99,7 +99,7 @@ def bill(
     """
     amount("per_hour", per_hour, least=0), amount("watts", watts, least=0)
     prompt, answer = size("prompt", prompt, least=2), size("answer", answer)
-    server = server_of(server)
+    server, batch = server_of(server), size("batch", batch)
     if all(isinstance(each, int) for each in (prompt, answer, batch)):
         server.check(int(prompt + answer // 2), max(1, int(batch)))
     half, copy = prompt // 2, server.per_copy

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from costlib.serving.server import Server, server_of
-from costlib.units.numbers import Number, ceil_div, one_size, size
+from costlib.units.numbers import Number, one_size, size
 
 if TYPE_CHECKING:
     from costlib.serving.requests import Requests
 
-__all__ = ["Pages", "empty_slots", "mean_empty", "prefix_saving"]
+__all__ = ["Pages", "mean_empty", "prefix_saving"]
 
 
 class Pages:
@@ -85,21 +83,11 @@ class Pages:
         )
 
 
-def empty_slots(lengths: Any, block: Number) -> Any:
-    """Slots of blocks that stay without a token, each sequence in blocks of its own.
-
-    >>> empty_slots([5, 16, 17, 100], 16)
-    38
-    """
-    lengths = size("lengths", np.asarray(lengths), least=0)
-    return int(np.sum(ceil_div(lengths, size("block", block)) * block - lengths))
-
-
 def mean_empty(block: Number) -> Any:
     """Slots that a sequence leaves empty on average, if all lengths are equally likely: (φ − 1)/2.
 
-    >>> mean_empty(16), empty_slots(range(1, 161), 16) / 160
-    (7.5, 7.5)
+    >>> mean_empty(16)
+    7.5
     """
     return (size("block", block) - 1) / 2
 

@@ -62,6 +62,7 @@ from costlib.units.numbers import (
     maximum,
     minimum,
     one_size,
+    suggests,
     within_seconds,
 )
 from costlib.units.precision import Precision, precision_of
@@ -82,6 +83,7 @@ class OutOfReach(ValueError):
     enough."""
 
 
+@suggests
 @dataclass(frozen=True, slots=True, repr=False)
 class Server:
     """A model in a precision on tensor·pipeline·data devices: see the top of this module.
@@ -275,9 +277,7 @@ multiple, got 3; the nearest is 2
         seconds = [self.seconds(work) for work, _ in passes]
         if len(passes) == 1:
             return seconds[0]
-        through: Any = 0
-        for spent, (_, alike) in zip(seconds, passes, strict=True):
-            through = through + alike * spent
+        through = sum(alike * spent for spent, (_, alike) in zip(seconds, passes, strict=True))
         return maximum(through, groups * reduce(maximum, seconds))
 
     def room(self, context: Number) -> Any:
@@ -303,10 +303,8 @@ multiple, got 3; the nearest is 2
 
     def cache_bytes(self, context: Number, batch: Number = 1) -> Any:
         """Bytes of the caches of ``batch`` sequences, on all devices of a copy together."""
-        total: Any = 0
-        for stage, alike in self.stages:
-            total = total + alike * kv_bytes(stage, batch, context, self.precision)
-        return self.tensor * total
+        caches = (n * kv_bytes(s, batch, context, self.precision) for s, n in self.stages)
+        return self.tensor * sum(caches)
 
     @property
     def element_bytes(self) -> Any:

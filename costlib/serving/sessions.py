@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from costlib.serving.server import Server, server_of
-from costlib.units.numbers import Number, flag, one_size
+from costlib.units.numbers import Number, flag, one_size, size, suggests
 
 __all__ = ["Session", "SessionCost", "session_cost"]
 
 
+@suggests
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """A session of ``calls`` calls: the first prompt, each answer, and the result that a tool adds.
@@ -102,7 +103,7 @@ def session_cost(
     """
     prompts = session.prompts
     new = session.new if flag("cached", cached) else prompts
-    server = server_of(server)
+    server, batch = server_of(server), size("batch", batch)
     found, model = prompts - new, server.model
     server.check(session.last, batch if isinstance(batch, int) else 1)
     steps = session.answer - 1

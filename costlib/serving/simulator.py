@@ -34,11 +34,12 @@ from costlib.serving.requests import Requests
 from costlib.serving.run import ServingRun
 from costlib.serving.server import Server, server_of
 from costlib.units.display import bar
-from costlib.units.numbers import choose, size
+from costlib.units.numbers import choose, size, suggests
 
 __all__ = ["Policy", "simulate"]
 
 
+@suggests
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """How a server decides; see the top of this module.

@@ -12,7 +12,7 @@ Left out: acceptance that differs from place to place, and drafts that are trees
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import e, exp, floor, inf, log, sqrt
+from math import floor, inf, log
 from typing import Any
 
 import numpy as np
@@ -23,15 +23,7 @@ from costlib.serving.server import Server, server_of
 from costlib.timing.roofline import check_room
 from costlib.units.numbers import Number, amount, size
 
-__all__ = [
-    "best_drafts",
-    "best_length",
-    "expected_tokens",
-    "lambert_w",
-    "pays_up_to",
-    "speculate",
-    "speed_up",
-]
+__all__ = ["best_drafts", "best_length", "expected_tokens", "pays_up_to", "speculate", "speed_up"]
 
 
 def expected_tokens(accepted: Any, drafts: Number | None = None) -> Any:
@@ -112,28 +104,6 @@ def best_length(accepted: float, draft_cost: float) -> float:
     if grown <= 0:
         return 0.0
     return max(0.0, log(-_lower_branch(1 + grown)) / u - 1)
-
-
-def lambert_w(x: float, branch: int = 0) -> float:
-    """The w with w·exp(w) = x: the larger one, or with branch −1 the smaller of two.
-
-    >>> round(lambert_w(1.0), 6), round(lambert_w(-0.1, -1), 6)
-    (0.567143, -3.577152)
-    """
-    if not -inf < x < inf:
-        raise ValueError(f"x must be a finite number, got {x}")
-    if branch not in (0, -1) or x < -1 / e or (branch == -1 and x >= 0):
-        raise ValueError(f"no branch {branch} of W at {x}")
-    if branch == -1:
-        return _lower_branch(-log(-x))
-    w = log(1 + x) if x > 0 else -1 + sqrt(max(0.0, 2 * (1 + e * x)))
-    w = w - log(w) if w > 1 else w
-    for _ in range(100):
-        step = (w * exp(w) - x) / (exp(w) * (w + 1)) if w != -1 else 0.0
-        w -= step
-        if abs(step) <= 1e-15 * max(1.0, abs(w)):
-            break
-    return w
 
 
 def _lower_branch(s: float) -> float:

@@ -88,9 +88,7 @@ def decode(B: Number, S_i: Number, S_c: Number, H: Number, N: Number, Z: Number)
     0.9406
     """
     B, S_i, S_c, H, N = sizes(B=B, S_i=S_i, S_c=S_c, H=H, N=N)
-    attention = Op("attention", 4 * N * B * S_i * S_c * H, is_matmul=True)
-    read, written = N * B * S_c * H, N * 2 * B * S_i * H
-    return _layers(B * S_i, H, N, Z) + attention + _cache(read, written)
+    return _decode(B, S_i, H, N, Z, pairs=S_i * S_c, read=N * B * S_c * H)
 
 
 def corrected_decode(
@@ -104,9 +102,7 @@ def corrected_decode(
     """
     B, S_i, S_c, H, N = sizes(B=B, S_i=S_i, S_c=S_c, H=H, N=N)
     pairs = S_i * S_c + triangle(S_i)
-    attention = Op("attention", 4 * N * B * pairs * H, is_matmul=True)
-    read, written = N * 2 * B * S_c * H, N * 2 * B * S_i * H
-    return _layers(B * S_i, H, N, Z) + attention + _cache(read, written)
+    return _decode(B, S_i, H, N, Z, pairs=pairs, read=N * 2 * B * S_c * H)
 
 
 def split(B: Number, S: Number, H: Number, N: Number, Z: Number, gpus: Number) -> Ledger:
@@ -192,5 +188,10 @@ def _layers(tokens: Number, H: Number, N: Number, Z: Number) -> Ledger:
     )
 
 
-def _cache(read: Number, written: Number) -> Op:
-    return Op("kv cache", 0, Elements(kv=read), Elements(kv=written))
+def _decode(
+    B: Number, S_i: Number, H: Number, N: Number, Z: Number, *, pairs: Number, read: Number
+) -> Ledger:
+    """A decode step of so many pairs of tokens a layer, which reads so much of the cache."""
+    attention = Op("attention", 4 * N * B * pairs * H, is_matmul=True)
+    cache = Op("kv cache", 0, Elements(kv=read), Elements(kv=N * 2 * B * S_i * H))
+    return _layers(B * S_i, H, N, Z) + attention + cache

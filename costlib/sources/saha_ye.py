@@ -12,22 +12,10 @@ from typing import Any
 
 from costlib.layers.attention import attention
 from costlib.units.ledger import Elements, Ledger, Op
-from costlib.units.numbers import Number, maximum, minimum, sizes, square_root
+from costlib.units.numbers import Number, sizes, square_root
 from costlib.units.precision import Precision
 
-__all__ = [
-    "HIERARCHY",
-    "REASONS",
-    "any_product",
-    "entries_per_cache",
-    "flash",
-    "message_bits",
-    "parts",
-    "sides",
-    "small_cache",
-    "standard",
-    "standard_product",
-]
+__all__ = ["HIERARCHY", "REASONS", "flash", "parts", "sides", "small_cache", "standard"]
 
 #: The slides' memory hierarchy: bytes/s and bytes of each level.
 HIERARCHY: Mapping[str, tuple[Number, Number]] = {
@@ -77,24 +65,6 @@ def small_cache(N: Number, d: Number, M: Number) -> Any:
     return N**2 * d / square_root(M)
 
 
-def standard_product(N: Number, d: Number, M: Number) -> Any:
-    """Theorem 1, products by the definition: Θ(min(N²·d²/M, N²·d/√M)), which meet at M = d².
-
-    >>> standard_product(1024, 64, 4096) == flash(1024, 64, 4096) == small_cache(1024, 64, 4096)
-    True
-    """
-    return minimum(flash(N, d, M), small_cache(N, d, M))
-
-
-def any_product(N: Number, d: Number, M: Number) -> Any:
-    """Theorem 3, products by any algorithm: Ω(min(N²·d²/M, N²)).
-
-    >>> any_product(1024, 64, 1024) == standard(1024)
-    True
-    """
-    return minimum(flash(N, d, M), standard(N))
-
-
 def parts(N: Number, d: Number, M: Number) -> Any:
     """Parts of an M-partition of attention: Ω(N²·d²/M²), as each holds O(M²/d²) scores.
 
@@ -102,26 +72,6 @@ def parts(N: Number, d: Number, M: Number) -> Any:
     256.0
     """
     return flash(N, d, M) / M
-
-
-def message_bits(B: Number, d: Number, log_q: Number = 1) -> Any:
-    """Bits needed to compute B entries of Q·Kᵀ: at least min(B, d·√B)·log q.
-
-    >>> message_bits(100, 64), message_bits(10**6, 64)
-    (100, 64000.0)
-    """
-    B, d = sizes(B=B, d=d)
-    return minimum(B, d * square_root(B)) * log_q
-
-
-def entries_per_cache(d: Number, M: Number) -> Any:
-    """Entries of Q·Kᵀ computable in M I/Os: at most max(M, M²/d²).
-
-    >>> entries_per_cache(64, 65536)
-    1048576.0
-    """
-    d, M = sizes(d=d, M=M)
-    return maximum(M, M**2 / d**2)
 
 
 def sides(N: Number, d: Number, M: Number | None = None) -> tuple[Ledger, Ledger, Precision]:

@@ -115,7 +115,7 @@ def sweep(
         for case in cases
         for rows in _row_sets(batch, context, paired)
     ]
-    found = [*_bar(_run(pieces, client), len(pieces), progress)]
+    found = [*_bar(run_pieces(pieces, client), len(pieces), progress)]
     filled = [table for table in found if len(table)]
     if not filled:
         _say_that_nothing_fits(cases, batch, context)
@@ -545,8 +545,8 @@ def _constant(value: str, rows: int) -> Any:
     return pd.Categorical.from_codes(np.zeros(rows, dtype=np.int8), [value])
 
 
-def _run(pieces: Sequence[Callable[[], Any]], client: Any) -> Iterator[Any]:
-    """Each piece's table, in order: one after another here, or on a cluster."""
+def run_pieces(pieces: Sequence[Callable[[], Any]], client: Any) -> Iterator[Any]:
+    """What each piece makes, in order: one after another here, or on a cluster."""
     if client is None:
         for piece in pieces:
             yield piece()

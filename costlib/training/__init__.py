@@ -8,62 +8,12 @@
 1.31
 """
 
-from costlib.training.activations import (
-    Activation,
-    Activations,
-    activations,
-    saved_activations,
-    training_memory,
-)
-from costlib.training.failures import daly, goodput, likely_failures, young
-from costlib.training.flops import (
-    CONVENTIONS,
-    adapter_step,
-    flops_per_token,
-    hfu_over_mfu,
-    mfu,
-)
-from costlib.training.recipes import (
-    RECIPES,
-    Adapters,
-    Recipe,
-    adapter_params,
-    checkpoint_bytes,
-    lora,
-    params_by_kind,
-    recipe_of,
-    state_bytes,
-)
-from costlib.training.run import TrainingRun
-from costlib.training.scaling import FITS, ComputeOptimum, LossFit, optimum
+from costlib.training.activations import *
+from costlib.training.failures import *
+from costlib.training.flops import *
+from costlib.training.recipes import *
+from costlib.training.run import *
+from costlib.training.scaling import *
+from costlib.units.display import show as _show
 
-__all__ = [
-    "CONVENTIONS",
-    "FITS",
-    "RECIPES",
-    "Activations",
-    "Adapters",
-    "LossFit",
-    "ComputeOptimum",
-    "Recipe",
-    "Activation",
-    "TrainingRun",
-    "activations",
-    "adapter_params",
-    "adapter_step",
-    "checkpoint_bytes",
-    "daly",
-    "flops_per_token",
-    "goodput",
-    "hfu_over_mfu",
-    "likely_failures",
-    "lora",
-    "mfu",
-    "optimum",
-    "params_by_kind",
-    "recipe_of",
-    "saved_activations",
-    "state_bytes",
-    "training_memory",
-    "young",
-]
+_show(__name__)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from costlib.layers.attention import SCORES
-from costlib.layers.parts import Block, Saved, saved_elements
+from costlib.layers.parts import Block, Saved
 from costlib.model.catalog import model_of
 from costlib.model.kvcache import Memory
 from costlib.model.transformer import Transformer
@@ -35,16 +35,10 @@ from costlib.units.numbers import (
     minimum,
     plus,
     size,
+    total,
 )
 
-__all__ = [
-    "POLICIES",
-    "Activations",
-    "Activation",
-    "activations",
-    "saved_activations",
-    "training_memory",
-]
+__all__ = ["POLICIES", "Activations", "Activation", "activations", "training_memory"]
 
 #: What is computed again: nothing, scores and what is made of them, or each layer.
 POLICIES = (None, "selective", "full")
@@ -83,10 +77,6 @@ class Activations:
         """All of it: what is kept, and what one layer holds while it is run again."""
         return self._bytes(("layers", "outside", "again"), recipe)
 
-    def kept(self, recipe: Recipe | str | None = None) -> Any:
-        """Bytes from the forward pass to the backward pass, of layers and outside them."""
-        return self._bytes(("layers", "outside"), recipe)
-
     def of_layers(self, recipe: Recipe | str | None = None) -> Any:
         """Bytes kept of the layers."""
         return self._bytes(("layers",), recipe)
@@ -100,11 +90,7 @@ class Activations:
         return self._bytes(("again",), recipe)
 
     def _bytes(self, places: tuple[str, ...], recipe: Recipe | str | None) -> Any:
-        total: Number = 0
-        for row in self.rows:
-            if row.place in places:
-                total = plus(total, row.bytes(recipe))
-        return total
+        return total(row.bytes(recipe) for row in self.rows if row.place in places)
 
     def table(self, recipe: Recipe | str | None = None) -> Any:
         """A DataFrame with a row for each name; the last row is the total.
@@ -306,21 +292,6 @@ def _merged(rows: Iterable[Activation]) -> Iterator[Activation]:
         found[key] = plus(found.get(key, 0), row.elements)
     for (name, kind, place), elements in found.items():
         yield Activation(name, elements, kind, place)
-
-
-def saved_activations(model: Transformer | str) -> Any:
-    """Elements per token that the backward pass of all layers needs, scores aside.
-
-    >>> from costlib.model.transformer import Transformer
-    >>> tiny = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000)
-    >>> saved_activations(tiny)  # 2 layers of 4·64 + 4·64 + 3·256
-    2560
-    """
-    total: Number = 0
-    model = model_of(model)
-    for block in model.blocks:
-        total = plus(total, block.layers * saved_elements(block.saved(model.d_model)))
-    return total
 
 
 def training_memory(

@@ -17,13 +17,7 @@ from costlib.layers.matmul import product_flops
 from costlib.layers.parts import PerToken
 from costlib.model.catalog import device_of, model_of
 from costlib.model.transformer import Transformer
-from costlib.training.recipes import (
-    Recipe,
-    adapter_params,
-    recipe_of,
-    target_names,
-    targeted,
-)
+from costlib.training.recipes import Recipe, adapter_params, recipe_of, target_names, targeted
 from costlib.units.device import Device
 from costlib.units.ledger import Elements, Ledger, Op
 from costlib.units.numbers import Number, amount, choose, exceeds, is_lazy, is_symbolic, size
@@ -45,16 +39,12 @@ def _palm(model: Transformer, seq: Number) -> Any:
     return _six(model, seq) + 12 * model.layers * model.heads * model.head_dim * seq
 
 
-def _megatron(model: Transformer, seq: Number) -> Any:
+def _megatron(model: Transformer, seq: Number, passes: int) -> Any:
+    """24·L·D² for each pass, and as much for the rest as its shares say."""
     _check_alike(model)
     layers, h, vocab = model.layers, model.d_model, model.vocab
-    return 72 * layers * h**2 * (1 + seq / (6 * h) + vocab / (12 * h * layers))
-
-
-def _megatron_again(model: Transformer, seq: Number) -> Any:
-    _check_alike(model)
-    layers, h, vocab = model.layers, model.d_model, model.vocab
-    return 96 * layers * h**2 * (1 + seq / (6 * h) + vocab / (16 * layers * h))
+    ends = vocab / (4 * passes * h * layers)
+    return 24 * passes * layers * h**2 * (1 + seq / (6 * h) + ends)
 
 
 def _check_alike(model: Transformer) -> None:
@@ -75,8 +65,8 @@ CONVENTIONS: dict[str, Callable[[Transformer, Number], Any]] = {
     "ledger-full": lambda model, seq: _ledger(model, seq, "computed"),
     "6N": _six,
     "palm": _palm,
-    "megatron": _megatron,
-    "megatron-again": _megatron_again,
+    "megatron": lambda model, seq: _megatron(model, seq, 3),
+    "megatron-again": lambda model, seq: _megatron(model, seq, 4),
 }
 
 

@@ -20,7 +20,7 @@ from costlib.layers.parts import PerToken
 from costlib.model.catalog import model_of
 from costlib.model.kvcache import Memory
 from costlib.model.transformer import Transformer
-from costlib.units.numbers import Number, choose, exact_div, flag, is_zero, plus, size
+from costlib.units.numbers import Number, choose, exact_div, flag, is_zero, plus, size, total
 from costlib.units.precision import FORMATS, Precision, grouped, spelt
 
 __all__ = [
@@ -225,10 +225,8 @@ def params_by_kind(model: Transformer | str) -> dict[str, Any]:
     >>> params_by_kind(Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000))
     {'matrices': 131072, 'others': 128320}
     """
-    matrices: Number = 0
     model = model_of(model)
-    for step in _products(model):
-        matrices = plus(matrices, step.parameters())
+    matrices = total(step.parameters() for step in _products(model))
     for block in model.blocks:
         if not is_zero(block.shared_parameters):  # one block used again and again is stored once
             matrices = matrices - block.layers * block.shared_parameters
@@ -249,11 +247,9 @@ def adapter_params(model: Transformer | str, recipe: Recipe | str | None) -> Any
 ffn.gate, ffn.up, ffn.down
     """
     adapters = recipe_of(recipe).adapters
-    total: Number = 0
-    if adapters is not None:
-        for step in targeted(model_of(model), adapters):
-            total = plus(total, adapters.rank * _sides(step))
-    return total
+    if adapters is None:
+        return 0
+    return total(adapters.rank * _sides(step) for step in targeted(model_of(model), adapters))
 
 
 def targeted(model: Transformer, adapters: Adapters) -> list[PerToken]:
@@ -323,14 +319,12 @@ def state_bytes(model: Transformer | str, recipe: Recipe | str | None = None) ->
     kinds = [(count["matrices"], recipe), (count["others"], recipe.others or recipe)]
     if recipe.adapters is not None:
         kinds.append((adapter_params(model, recipe), recipe.adapters.recipe))
-    weights: Number = 0
-    gradients: Number = 0
-    optimizer: Number = _factors(model) if recipe.factored else 0
-    for parameters, each in kinds:
-        weights = plus(weights, _times(parameters, each.weights))
-        gradients = plus(gradients, _times(parameters, each.gradients))
-        optimizer = plus(optimizer, _times(parameters, each.master + each.moments))
-    return Memory(weights=weights, gradients=gradients, optimizer=optimizer)
+    moments = [_times(parameters, each.master + each.moments) for parameters, each in kinds]
+    return Memory(
+        weights=total(_times(parameters, each.weights) for parameters, each in kinds),
+        gradients=total(_times(parameters, each.gradients) for parameters, each in kinds),
+        optimizer=total([_factors(model) if recipe.factored else 0, *moments]),
+    )
 
 
 def checkpoint_bytes(
@@ -357,9 +351,7 @@ def checkpoint_bytes(
 
 def _factors(model: Transformer) -> Any:
     """Bytes of a factored second moment: 4 for each row and column, and each entry of a vector."""
-    matrices: Number = 0
-    for step in _products(model):
-        matrices = plus(matrices, _sides(step))
+    matrices = total(_sides(step) for step in _products(model))
     vectors = params_by_kind(model)["others"]
     for step in model.steps():
         is_head = step.name in ("unembedding", "mtp.unembedding")

@@ -9,7 +9,7 @@ from costlib.model.catalog import device_of, model_of
 from costlib.model.transformer import Transformer
 from costlib.training.flops import CONVENTIONS, flops_per_token, mfu, share_of_token
 from costlib.units.device import Device
-from costlib.units.numbers import Number, amount, choose, is_lazy, is_symbolic, size
+from costlib.units.numbers import Number, amount, choose, is_lazy, is_symbolic, size, suggests
 
 __all__ = ["TrainingRun"]
 
@@ -17,6 +17,7 @@ HOUR = 3600
 DAY = 24 * HOUR
 
 
+@suggests
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingRun:
     """A training run: tokens through a model on a number of devices, at an MFU.

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from costlib.units.display import facts_html, quantity
-from costlib.units.numbers import Number, is_lazy, is_symbolic, minimum
+from costlib.units.numbers import Number, is_lazy, is_symbolic, minimum, suggests
 from costlib.units.precision import SIXTEEN_BITS, spelt
 
 __all__ = ["RESERVE", "Device", "Link"]
@@ -61,6 +61,7 @@ class Link:
         object.__setattr__(self, "latency", _figure("latency", self.latency, *_SECONDS))
 
 
+@suggests
 @dataclass(frozen=True, slots=True)
 class Device:
     """What a device can do at most: dense FLOP/s by number format, and bytes/s to its memory.

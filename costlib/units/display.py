@@ -5,33 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from html import escape
-from typing import Any, Protocol
+from types import ModuleType
+from typing import Any
 
 from costlib.units.numbers import Number, extra, is_symbolic
 
-__all__ = ["bar", "facts_html", "latex", "ledger_html", "ledger_latex", "quantity"]
-
-
-class Cost(Protocol):
-    """What a row of a table shows: an op has it, and so has a ledger as its total."""
-
-    @property
-    def count(self) -> Any: ...
-    @property
-    def flops(self) -> Any: ...
-    @property
-    def reads(self) -> Any: ...
-    @property
-    def writes(self) -> Any: ...
-    @property
-    def elements(self) -> Any: ...
-
-
-class Total(Cost, Protocol):
-    """A total and what it is the total of."""
-
-    @property
-    def ops(self) -> tuple[Any, ...]: ...
+__all__ = ["bar", "facts_html", "latex", "ledger_html", "ledger_latex", "quantity", "show"]
 
 
 _SI = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
@@ -65,6 +44,18 @@ def bar(done: int, count: int, what: str) -> None:
     print(f"\r[{drawn}] {done:,} of {count:,} {what}", end=end, file=sys.stderr, flush=True)
 
 
+def show(room: str, *more: str) -> None:
+    """Let a room list what it has of its modules' lists, as `help` and a star ask for it.
+
+    >>> import costlib.serving
+    >>> "Server" in costlib.serving.__all__, "server" in costlib.serving.__all__
+    (True, False)
+    """
+    has = vars(sys.modules[room])
+    names = [name for name, value in has.items() if not isinstance(value, ModuleType)]
+    has["__all__"] = sorted([*more, *(name for name in names if name[0] != "_")])
+
+
 def latex(value: Number) -> str:
     """A symbolic cost as LaTeX, factored as a textbook would print it.
 
@@ -95,7 +86,7 @@ def facts_html(rows: Iterable[tuple[str, ...]]) -> str:
     return f'<table class="costlib-facts"><tbody>{body}</tbody></table>'
 
 
-def ledger_html(ledger: Total) -> str | None:
+def ledger_html(ledger: Any) -> str | None:
     """A ledger as an HTML table, exact up to a million, then in human units; None if symbolic.
 
     >>> from costlib.layers.matmul import linear
@@ -118,7 +109,7 @@ def ledger_html(ledger: Total) -> str | None:
     )
 
 
-def ledger_latex(ledger: Total) -> str | None:
+def ledger_latex(ledger: Any) -> str | None:
     r"""A symbolic ledger as a LaTeX array, a row for each op; None if it holds numbers.
 
     >>> from costlib.layers.matmul import linear
@@ -139,7 +130,7 @@ def ledger_latex(ledger: Total) -> str | None:
     return rf"$\displaystyle\begin{{array}}{{lrrr}} {head} \\ \hline {body} \end{{array}}$"
 
 
-def _rows(ledger: Total) -> Iterator[tuple[str, Cost]]:
+def _rows(ledger: Any) -> Iterator[tuple[str, Any]]:
     """Every op by its name, and the total."""
     yield from ((op.name, op) for op in ledger.ops)
     yield "total", ledger
@@ -149,7 +140,7 @@ def _escaped(name: str) -> str:
     return name.replace("_", r"\_")
 
 
-def _is_symbolic(ledger: Total) -> bool:
+def _is_symbolic(ledger: Any) -> bool:
     return is_symbolic(ledger.flops, ledger.elements)
 
 

@@ -11,8 +11,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
+from difflib import get_close_matches
+from functools import wraps
 from math import ceil, log2
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -39,6 +42,7 @@ __all__ = [
     "size",
     "sizes",
     "square_root",
+    "suggests",
     "symbols",
     "times",
     "total",
@@ -76,6 +80,8 @@ class Number(Protocol):
     def __float__(self) -> float: ...
     def __int__(self) -> int: ...
 
+
+T = TypeVar("T")
 
 #: Far more than there is of anything; products of such sizes are still numbers to a float.
 MOST = 10**30
@@ -231,6 +237,37 @@ def choose(name: str, value: Any, among: tuple[Any, ...]) -> None:
     """
     if value not in among:
         raise ValueError(f"{name} must be {' or '.join(map(repr, among))}, got {value!r:.200}")
+
+
+def suggests(made: type[T]) -> type[T]:
+    """A dataclass that says which fields may be meant where it has none of the name given.
+
+    >>> from dataclasses import dataclass
+    >>> @suggests
+    ... @dataclass
+    ... class Cuts:
+    ...     tensor: int = 1
+    ...     data: int = 1
+    >>> Cuts(dp=8)
+    Traceback (most recent call last):
+        ...
+    TypeError: Cuts has no dp: did you mean data?
+    """
+    plain: Any = made.__init__
+    known = [each.name for each in fields(made) if each.init]  # type: ignore[arg-type]
+
+    @wraps(plain)
+    def checked(self: Any, *given: Any, **named: Any) -> None:
+        for name in named:
+            if name not in known:
+                alike = [each for each in known if each[0] == name[0]]  # as in dp and tp
+                near = get_close_matches(name, known, cutoff=0.7) if len(name) > 2 else alike
+                more = f"did you mean {' or '.join(near)}" if near else f"it has {', '.join(known)}"
+                raise TypeError(f"{made.__name__} has no {name}: {more}" + "?" * bool(near))
+        plain(self, *given, **named)
+
+    made.__init__ = checked  # type: ignore[method-assign]
+    return made
 
 
 def flag(name: str, value: Any) -> Any:

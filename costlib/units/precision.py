@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from costlib.units.numbers import Number, is_lazy, is_symbolic
+from costlib.units.numbers import Number, is_lazy, is_symbolic, suggests
 
 __all__ = ["FORMATS", "KINDS", "RECIPES", "Precision", "grouped", "precision_of"]
 
@@ -55,6 +55,7 @@ SIXTEEN_BITS = ("bf16", "fp16", "tf32", "fp32")
 KINDS = ("weights", "activations", "kv", "scores")
 
 
+@suggests
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precision:
     """Bytes per element of each kind of tensor, and the format whose rate counts.

@@ -66,6 +66,9 @@ def test_a_name_will_do_where_a_device_is_meant():
         (lambda: Device("x", {"bf16": 1e12}, -1e12), ValueError, "bytes_per_s must be between"),
         (lambda: Precision(weights=np.array([2, -1])), ValueError, "weights must be a positive"),
         (lambda: Precision(compute=8), TypeError, "compute must be a number format"),
+        (lambda: Plan(dp=64), TypeError, r"^Plan has no dp: did you mean data\?$"),
+        (lambda: TOY.with_(capcity=1), TypeError, "Device has no capcity: did you mean capacity"),
+        (lambda: Precision(q=4), TypeError, "Precision has no q: it has weights, activations"),
         (lambda: Op("x", 0, elements_sent=Elements(kv=1)), ValueError, "name the axis"),
         (
             lambda: time(

@@ -102,17 +102,17 @@ def test_decode_batches_level_off_where_the_caches_say() -> None:
     alt = figures.decode_batches(LLAMA, A100, [512, 4096]).alt
     assert f"The ridge is {PEAK / BANDWIDTH:.0f}" in alt
     weights = 32 * (4 * 4096**2 + 3 * 4096 * 11008) + 4096 * 32000
-    ends = numbers(alt.split("they are at")[1])
-    for keys, end in ((512, ends[0]), (4096, ends[2])):
+    ends = re.findall(r"([\d,]+) keys [\d.]+ at 1 and ([\d.]+) at 4,096", alt)
+    for (told, end), keys in zip(ends, (512, 4096), strict=True):
+        assert told == f"{keys:,}"
         flops = 4096 * (2 * weights + 4 * 32 * keys * 4096)
         moved = 2 * weights + 4096 * 2 * 32 * keys * 4096 * 2
-        assert end == pytest.approx(flops / moved, rel=0.05)  # the formula leaves activations out
-    assert [ends[1], ends[3]] == [512, 4096]
+        assert float(end) == pytest.approx(flops / moved, rel=0.05)  # without activations
 
 
 def test_prompts_tell_where_each_kind_of_attention_ends() -> None:
     alt = figures.prompts(LLAMA, A100, 328).alt
-    ends = [numbers(each)[-2] for each in re.findall(r"at most, [\d,]+ at 131,072", alt)]
+    ends = [numbers(each)[0] for each in re.findall(r"and ([\d,.]+) at 131,072", alt)]
     seq, per_token = 131072, 2 * (32 * (4 * 4096**2 + 3 * 4096 * 11008)) * 131072
     pairs = 32 * 32 * seq * (seq + 1) // 2
     flops = per_token + pairs * 4 * 128
@@ -144,7 +144,7 @@ def test_guesses_share_the_cache_and_a_batch_does_not() -> None:
 def test_splits_tell_work_and_messages() -> None:
     model, device = costlib.models["llama-3.1-70b"], costlib.devices["H100-SXM"]
     alt = figures.splits(model, device, 4096, [1, 8]).alt
-    told = re.findall(r"([\d.]+) ms of work and ([\d.]+) m?s of messages", alt)
+    told = re.findall(r"work ([\d.]+), all-reduces ([\d.]+\d)", alt)
     (alone, none), (work, sent) = [[float(each) for each in pair] for pair in told]
     messages = 160 * 2 * 7 / 8 * 4096 * 8192 * 2 / 450e9
     assert none == 0

@@ -57,9 +57,10 @@ def test_weights_of_a_block() -> None:
         m, used = costlib.models[name], 2 if name.startswith("mixtral") else 1
         attention, rest = attention_weights(name), feed_forward_weights(name, used)
         totals.append((attention + rest) / m.d_model**2)
-        assert f"{name} {attention / m.d_model**2:.2f} and {rest / m.d_model**2:.2f}" in figure.alt
+        shares = attention / m.d_model**2, rest / m.d_model**2
+        assert f"{name}: q, k, v, o {shares[0]:.2f}, feed-forward {shares[1]:.2f}" in figure.alt
     assert figure.title == f"Weights of a block, from {min(totals):.1f}·D² to {max(totals):.1f}·D²"
-    assert "gpt2 4.00 and 8.00, together 12.00" in figure.alt
+    assert "gpt2: q, k, v, o 4.00, feed-forward 8.00" in figure.alt
 
 
 def test_turned_pair_keeps_its_angle() -> None:
@@ -78,7 +79,7 @@ def test_parameter_shares() -> None:
         m, stored = costlib.models[name], 8 if name.startswith("mixtral") else 1
         rows = {"gpt2": m.vocab + 1024, "gemma-2b": m.vocab}.get(name, 2 * m.vocab)
         share = rows * m.d_model / m.params()
-        text = percentages(told(figure.alt, f"{name} "))
+        text = percentages(told(figure.alt, f"{name}: "))
         assert text[0] == pytest.approx(100 * share, abs=0.051)
         assert text[1] == pytest.approx(
             100 * m.layers * attention_weights(name) / m.params(), abs=0.15
@@ -94,7 +95,7 @@ def test_rule_against_context() -> None:
     weights = 32 * (4 * 4096**2 + 3 * 4096 * 11008) + 4096 * 32000
     for keys in (128, 8192):
         products = 2 * weights + 32 * 4 * 4096 * keys
-        [ratio] = re.findall(rf"(\d\.\d\d) at {keys:,}", told(figure.alt, "llama-2-7b"))
+        [ratio] = re.findall(rf"(\d(?:\.\d+)?) at {keys:,}", told(figure.alt, "llama-2-7b"))
         assert float(ratio) == pytest.approx(products / (2 * 6738415616), abs=0.01)
     reach = int(re.findall(r"at ([\d,]+)", told(figure.alt, "gpt2"))[-1].replace(",", ""))
     assert 900 < reach <= 1024  # GPT-2 has no more positions
@@ -122,13 +123,13 @@ def test_block_wires_add_up() -> None:
 def test_whole_model_adds_up() -> None:
     told = figures.whole_model().alt.split("FLOPs per token. ")[1].rstrip(".")
     rows = [row.split(": ")[1].split(", ") for row in told.split("; ")]
-    assert len(rows) == 15
+    assert len(rows) == 16
     sizes = {"layers": 5, "d_model": 96, "heads": 6, "kv_heads": 2}
     sizes |= {"head_dim": 24, "d_ff": 200, "vocab": 1000}
     letters = dict(zip("LDHKhFV", sizes.values(), strict=True)) | {"T": 77}
     stored, spent = (
         sum(
-            (5 if 0 < place < 13 else 1)
+            (5 if 0 < place < 14 else 1)
             * sympify(text.replace("–", "0").replace("·", "*"), letters)
             for place, text in enumerate(column)
         )
@@ -194,9 +195,9 @@ def test_training_rule() -> None:
             "full": 8 * weights - outside + 4 * attention,
         }
         for kind, flops in lines.items():
-            text = told(figure.alt, f"{kind}:")
+            text = told(figure.alt, f"{kind} ")
             [said] = re.findall(rf"(\d+\.\d+) at {length:,}", text)
-            assert float(said) == pytest.approx(flops / 6738415616, rel=0.002)
+            assert float(said) == pytest.approx(flops / 6738415616, rel=0.004)
     assert "5.94" in figure.title
     assert "7.89" in figure.title
 

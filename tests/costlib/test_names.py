@@ -65,7 +65,6 @@ OF_MODELS: dict[str, Callable[[Any], Any]] = {
     "columns": lambda m: sweeps.columns(m, "T4", 1, 100)["flops"].tolist(),
     "sweep": lambda m: costlib.sweep(m, "H200", context=100).seconds.tolist(),
     "activations": lambda m: training.activations(m, 1, 100),
-    "saved_activations": training.saved_activations,
     "training_memory": lambda m: training.training_memory(m, 1, 100),
     "adapter_step": lambda m: training.adapter_step(m, 1, 100, lora(8)).flops,
     "adapter_params": lambda m: training.adapter_params(m, lora(8)),

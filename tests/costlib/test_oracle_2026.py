@@ -24,7 +24,7 @@ UNWITNESSED = {
     "minimax_m3": "minimax_m3_vl_text",
     "deepseek_ref": "deepseek_v4",
     "mimo": "qwen2, whose class it inherits",
-    "nemotron-nas": "nothing: see test_pruned.py",
+    "nemotron-nas": "nothing: see test_sparse_configs.py",
 }
 
 #: As torch counts a pass: masked pairs computed, latents expanded.

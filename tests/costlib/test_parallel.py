@@ -1,43 +1,20 @@
 """Many devices: shares add up to the whole, and messages follow a ring played out."""
 
-import numpy as np
 import pytest
 
 import sampling
-from costlib import Precision, models
+from costlib import Precision, models, parallel
 from costlib.model.transformer import MoE, Transformer
-from costlib.parallel import (
-    Machine,
-    all_reduce,
-    bubble,
-    optimizer_memory,
-    stage_models,
-    tensor_parallel,
-)
-from costlib.parallel.collectives import ring_all_reduce
 from costlib.parallel.model_parallel import degrees
 
 LLAMA = Transformer(layers=32, d_model=4096, heads=32, d_ff=14336, vocab=128256, kv_heads=8)
 DIVIDED = ("q_proj", "o_proj", "ffn.gate", "ffn.up", "ffn.down", "unembedding", "scores", "values")
 
 
-@pytest.mark.parametrize("devices", [1, 2, 3, 8])
-def test_a_ring_sends_what_the_formula_says(devices):
-    values = np.random.default_rng(0).integers(0, 9, (devices, 24))
-    machine = Machine(devices)
-    result = machine.run(ring_all_reduce, list(values))
-    assert (np.array(result) == values.sum(axis=0)).all()
-    assert machine.busiest == all_reduce(24, devices)
-
-
-def test_an_uneven_ring_sends_its_largest_chunks():
-    assert all_reduce(25, 8) == 2 * 7 * 4
-
-
 @pytest.mark.parametrize("devices", [2, 4, 8])
 def test_matmuls_are_divided_and_not_squared(devices):
     whole = LLAMA.prefill(2, 64)
-    share = tensor_parallel(LLAMA, devices).prefill(2, 64)
+    share = parallel.tensor_parallel(LLAMA, devices).prefill(2, 64)
     for name in (*DIVIDED, "k_proj", "v_proj"):
         assert share[name].flops * devices == whole[name].flops, name
     assert share["norms"].flops == whole["norms"].flops
@@ -45,7 +22,7 @@ def test_matmuls_are_divided_and_not_squared(devices):
 
 
 def test_few_kv_heads_are_replicated():
-    share = tensor_parallel(LLAMA, 16)
+    share = parallel.tensor_parallel(LLAMA, 16)
     assert share.kv_heads == 1
     assert share.kv_bytes(1, 100) * 8 == LLAMA.kv_bytes(1, 100)  # eighths, though 16 devices
     assert share.decode(1, 99)["q_proj"].flops * 16 == LLAMA.decode(1, 99)["q_proj"].flops
@@ -55,47 +32,31 @@ def test_few_kv_heads_are_replicated():
 def test_experts_are_divided_by_width():
     moe = MoE(experts=8, per_token=2, width=512, shared_width=64)
     model = Transformer(layers=2, d_model=256, heads=8, d_ff=512, vocab=1000, moe=moe)
-    whole, share = model.prefill(1, 8), tensor_parallel(model, 4).prefill(1, 8)
+    whole, share = model.prefill(1, 8), parallel.tensor_parallel(model, 4).prefill(1, 8)
     assert share["experts.up"].flops * 4 == whole["experts.up"].flops
     assert share["shared.up"].flops * 4 == whole["shared.up"].flops
     assert share["router"].flops == whole["router"].flops
 
 
-@pytest.mark.parametrize("devices", [3, 5, 12])
-def test_what_cannot_be_divided_is_named(devices):
-    with pytest.raises(ValueError, match=f"got {devices}"):
-        tensor_parallel(LLAMA, devices)
-
-
 def test_two_all_reduces_a_layer():
-    messages = tensor_parallel(LLAMA, 8).prefill(4, 16).over("tensor")
+    messages = parallel.tensor_parallel(LLAMA, 8).prefill(4, 16).over("tensor")
     assert messages.count == 64
     assert messages.sends == 64 * 2 * 7 * (4 * 16 * 4096 // 8)
     assert messages.bytes_sent() == 2 * messages.sends
-    training = tensor_parallel(LLAMA, 8).training_step(4, 16, recompute="full")
+    training = parallel.tensor_parallel(LLAMA, 8).training_step(4, 16, recompute="full")
     assert training.over("tensor").count == 3 * 64  # the sums of what is computed again, again
-    assert tensor_parallel(LLAMA.with_(parallel=True), 8).prefill(4, 16).over("tensor").count == 32
-    assert tensor_parallel(LLAMA, 1).prefill(4, 16).over("tensor").ops == ()
-    steps = tensor_parallel(LLAMA, 8).generate(4, 16, 3).over("tensor")
+    assert (
+        parallel.tensor_parallel(LLAMA.with_(parallel=True), 8).prefill(4, 16).over("tensor").count
+        == 32
+    )
+    assert parallel.tensor_parallel(LLAMA, 1).prefill(4, 16).over("tensor").ops == ()
+    steps = parallel.tensor_parallel(LLAMA, 8).generate(4, 16, 3).over("tensor")
     assert (steps.count, steps.sends) == (3 * 64, 64 * 2 * 7 * (4 * (16 + 2) * 4096 // 8))
 
 
-def test_no_stages_wait_for_nobody():
-    assert bubble(1, 7) == 0
-    assert bubble(8, 1) == 7 / 8
-
-
-def test_bubble_by_playing_the_schedule():
-    stages, microbatches = 4, 6
-    busy = {(stage, stage + m) for stage in range(stages) for m in range(microbatches)}
-    length = max(when for _, when in busy) + 1
-    idle = stages * length - len(busy)
-    assert bubble(stages, microbatches) == idle / (stages * length)
-
-
 def test_memory_is_divided_by_layers_and_by_heads():
-    whole, by_tensor = LLAMA.memory(8, 999), tensor_parallel(LLAMA, 8).memory(8, 999)
-    stages = [stage.memory(8, 999) for stage, _ in stage_models(LLAMA, 4)]
+    whole, by_tensor = LLAMA.memory(8, 999), parallel.tensor_parallel(LLAMA, 8).memory(8, 999)
+    stages = [stage.memory(8, 999) for stage, _ in parallel.stage_models(LLAMA, 4)]
     assert by_tensor.kv * 8 == stages[0].kv * 4 == whole.kv
     norms = LLAMA.layers * 2 * 4096 + 4096  # every device has all of them
     assert (by_tensor.weights // 2 - norms) * 8 == whole.weights // 2 - norms
@@ -109,7 +70,7 @@ def test_zero_divides_one_more_at_each_stage():
     model, data = LLAMA, 8
     parameters, part = model.params(), -(-model.params() // data)
     optimizer = 12
-    totals = [optimizer_memory(model, data=data, zero=zero).total for zero in range(4)]
+    totals = [parallel.optimizer_memory(model, data=data, zero=zero).total for zero in range(4)]
     assert totals == [
         16 * parameters,
         4 * parameters + optimizer * part,
@@ -117,7 +78,7 @@ def test_zero_divides_one_more_at_each_stage():
         16 * part,
     ]
     with pytest.raises(ValueError, match="zero must be"):
-        optimizer_memory(model, zero=4)
+        parallel.optimizer_memory(model, zero=4)
 
 
 MIXED = Transformer(layers=6, d_model=64, heads=4, d_ff=256, vocab=1000, window=4, local_layers=3)
@@ -135,20 +96,14 @@ EXPERTS = Transformer(
 
 def test_memory_of_a_stage_by_hand():
     """6 layers in 4 stages: of the two in the second stage one is local."""
-    one = stage_models(tensor_parallel(MIXED, 2), 4)[1][0].memory(2, 99, Precision(weights=1, kv=1))
+    one = parallel.stage_models(parallel.tensor_parallel(MIXED, 2), 4)[1][0].memory(
+        2, 99, Precision(weights=1, kv=1)
+    )
     layer = 4 * 64 * 32 + 3 * 64 * 128 + 2 * 64  # 2 of the 4 heads, half of the width
     assert one.weights == 2 * layer
     kv_of_a_token = 2 * 2 * 16
     assert one.kv == 2 * kv_of_a_token * (100 + 4)  # two sequences; a global and a local layer
-    assert stage_models(MIXED, 1) == ((MIXED, 1),)
-
-
-def test_optimizer_memory_of_one_device_is_all_of_it():
-    assert optimizer_memory(MIXED).total == 16 * MIXED.params()
-    assert optimizer_memory(MIXED, data=4).total == 16 * MIXED.params()
-    assert optimizer_memory(MIXED, zero=3).total == 16 * MIXED.params()
-    with pytest.raises(ValueError, match="data must be at least 1"):
-        optimizer_memory(MIXED, data=0)
+    assert parallel.stage_models(MIXED, 1) == ((MIXED, 1),)
 
 
 @pytest.mark.parametrize(
@@ -178,12 +133,12 @@ def test_optimizer_memory_of_one_device_is_all_of_it():
 )
 def test_what_stands_in_the_way_is_named(model, devices, said):
     with pytest.raises(ValueError, match=said):
-        tensor_parallel(model, devices)
+        parallel.tensor_parallel(model, devices)
 
 
 def is_divided(model, devices):
     try:
-        tensor_parallel(model, devices)
+        parallel.tensor_parallel(model, devices)
     except ValueError:
         return False
     return True

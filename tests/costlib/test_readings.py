@@ -11,29 +11,12 @@ from costlib import Device, attention, linear, symbols
 from costlib.layers.attention import attention_backward, keys_read, latent_attention, pairs
 from costlib.layers.matmul import exact as exact_product
 from costlib.layers.matmul import linear_backward, matmul_backward
-from costlib.model.kvcache import (
-    cached_tokens,
-    kv_elements,
-    largest_batch,
-    largest_context,
-    memory,
-)
+from costlib.model.kvcache import cached_tokens, kv_elements, largest_batch, largest_context, memory
 from costlib.model.transformer import MLA, MoE, Transformer, experts_bound, experts_expected
-from costlib.parallel import (
-    all_reduce,
-    bubble,
-    optimizer_memory,
-    tensor_parallel,
-)
+from costlib.parallel import all_reduce, bubble, optimizer_memory, tensor_parallel
 from costlib.serving import Server
 from costlib.timing import roofline
-from costlib.training import (
-    activations,
-    flops_per_token,
-    saved_activations,
-    state_bytes,
-    training_memory,
-)
+from costlib.training import activations, flops_per_token, state_bytes, training_memory
 from costlib.units.messages import collective
 
 pytestmark = pytest.mark.slow
@@ -106,7 +89,6 @@ FORMULAS = {
     "cache": lambda a, b, c: kv_elements(MIXED, a, c),
     "memory": lambda a, b, c: memory(MIXED, a, c, new=b, scores="materialised").total,
     "training memory": lambda a, b, c: training_memory(MIXED, a, c, scores="materialised").total,
-    "saved activations": lambda a, b, c: saved_activations(model(a, b, 4, c, 50)),
     "activations": lambda a, b, c: activations(
         EXPERTS, a, 4 * c, tensor=2, sequence=True, recompute="full", dropout=True
     ).bytes(),

@@ -213,3 +213,136 @@ def test_reading_a_file_says_what_is_missing(tmp_path):
     file.write_text("what,model\n")
     with pytest.raises(ValueError, match="has no column"):
         read_served(file)
+
+
+# --------------------------------------------------------------- words that people write in tables
+
+RUN = ROW | {"metric": "output tokens/s", "unit": "tokens/s", "load": "batch 64"}
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        *(("8xH100", 8), ("8 x H100 SXM", 8), ("8 H100", 8), ("4\u00d7H100", 4), ("H100x8", 8)),
+        *(
+            ("H100 \u00d74", 4),
+            ("8*A100-SXM4-80GB", 8),
+            ("H100 (8 GPUs)", 8),
+            ("HGX H100 8-GPU", 8),
+        ),
+        *(
+            ("DGX H100", 8),
+            ("DGX Spark", 1),
+            ("TPU v6e-8", 8),
+            ("3090 24GB * 2", 2),
+            ("1x H100", 1),
+        ),
+        *(("2x8 H100", 16), ("2 nodes of 8 H100", 16), ("H100 x8, 2 nodes", 16)),
+        *(
+            ("H100 x8 per node, 12 node(s)", 96),
+            ("M1 Max 32\u2011Core GPU 64GB", 1),
+            ("8x 4090", 8),
+        ),
+        *(("H100 NVL 94GB x2", 2), ("RTX 6000 Pro x8", 8), ("4090 24GB", 1)),
+    ],
+)
+def test_devices_of_a_server_are_counted_as_people_write_them(text, count):
+    assert setup(RUN | {"device": text, "plan": ""}).devices == count
+
+
+@pytest.mark.parametrize(
+    ("plan", "tensor", "pipeline"),
+    [
+        *(("TP=2", 2, 1), ("tp2", 2, 1), ("TP 2", 2, 1), ("2-way TP", 2, 1), ("TP2/PP4", 2, 4)),
+        *(("tensor parallel 2", 2, 1), ("tensor-parallel-size: 2", 2, 1), ("", None, 1)),
+        *(("pipeline parallelism 4", 1, 4), ("TP2, chunked prefill", 2, 1)),
+    ],
+)
+def test_a_plan_is_read_as_people_write_it(plan, tensor, pipeline):
+    found = setup(RUN | {"plan": plan, "device": "H100 x8"})
+    assert (found.tensor, found.pipeline) == (tensor, pipeline)
+
+
+@pytest.mark.parametrize(
+    ("load", "batch"),
+    [
+        *(("concurrency 1,000", 1000), ("batch: 64", 64), ("bs=64", 64), ("256 VUs", 256)),
+        *(("64 users", 64), ("max_num_seqs 256", 256), ("batch size 64 per GPU", 512)),
+        *(("max load (infinite request rate)", None), ("64 concurrent", 64)),
+    ],
+)
+def test_a_load_is_read_as_people_write_it(load, batch):
+    assert setup(RUN | {"load": load, "device": "H100 x8", "plan": "TP8"}).batch == batch
+
+
+def test_what_is_sent_is_no_number_of_requests():
+    sent = setup(RUN | {"load": "8 requests/s"})
+    assert (sent.offered, sent.requests) == (8, None)
+    assert setup(RUN | {"load": "max load, 3,000 requests"}).requests == 3000
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("1k", 1000),
+        ("1,024", 1024),
+        ("~512 tokens", 512),
+        ("1M", 10**6),
+        ("100 (from memory)", 100),
+    ],
+)
+def test_a_length_is_read_as_people_write_it(text, tokens):
+    assert setup(RUN | {"output_len": text}).answer == tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "weights", "cache"),
+    [
+        *(("bf16 weights, fp8 kv", 2, 1), ("FP8, kv cache bf16", 1, 2), ("BF16, kv int4", 2, 0.5)),
+        *(("FP8 kv fp8", 1, 1), ("weights FP8; kv not stated", 1, 2)),
+    ],
+)
+def test_a_caches_format_is_told_from_the_weights(text, weights, cache):
+    found = setup(RUN | {"precision": text})
+    assert (found.products.weights, found.rest.kv) == (weights, cache)
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        ({"device": "H100 x0"}, "no device"),
+        ({"device": "H100 + A100"}, "several kinds"),
+        ({"device": "GB200 NVL72"}, "how many of a rack's devices"),
+        ({"plan": "CP2", "device": "H100 x2"}, "divide a sequence"),
+        ({"load": "concurrency 16/32"}, "several numbers of requests"),
+        ({"load": "batch 1-64"}, "several numbers of requests"),
+        ({"load": "batch 0"}, "not one that is known"),
+        ({"load": "batch 64k"}, "not one that is known"),
+        *(
+            ({"output_len": text}, "how long prompts and answers were")
+            for text in ("1024-2048", "500..1000", "2^10", "1e3", "0", "-5", "1024 to 2048")
+        ),
+        ({"metric": "goodput"}, "not a throughput that is known"),
+        ({"unit": "tokens/s/MW"}, "not a throughput that is known"),
+        ({"unit": "tokens/min"}, "not a throughput that is known"),
+        ({"value": "1,2"}, "not a number above 0"),
+        ({"precision": "FP8, kv fp6"}, "a cache in fp6"),
+        ({"model": "Llama-3.1-8B + EAGLE"}, "it drafts"),
+        ({"model": "DeepSeek-R1-Distill-Qwen-32B"}, "no model of the catalogue"),
+        ({"model": "DeepSeek-R1-0528-Qwen3-8B"}, "no model of the catalogue"),
+    ],
+)
+def test_what_is_not_understood_of_a_run_is_refused(facts, why):
+    with pytest.raises(Unread, match=why):
+        setup(RUN | facts)
+
+
+def test_a_model_is_not_its_teacher():
+    assert setup(RUN | {"model": "DeepSeek-R1-Distill-Llama-70B"}).name == "llama-3.1-70b"
+    assert setup(RUN | {"model": "DeepSeek-R1-0528"}).name == "deepseek-v3"
+
+
+def test_a_rate_is_of_what_its_unit_or_its_metric_says():
+    assert setup(RUN | {"unit": "tokens/s/user"}).measures == "user"
+    assert setup(RUN | {"metric": "output tokens/s per GPU"}).per == "device"
+    assert setup(RUN | {"unit": "tok/s/node"}).per == "node"

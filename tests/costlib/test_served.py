@@ -20,7 +20,7 @@ from costlib.measured import (
     table_error,
     understood,
 )
-from costlib.measured.served import MULTIPLES, carried_facts
+from costlib.measured.served import WIDTHS, carried_facts
 from costlib.measured.tables import COLUMNS, Unread, content, setup
 from costlib.model.kvcache import kv_elements
 from costlib.parallel import tensor_parallel
@@ -72,13 +72,13 @@ def test_a_row_is_answers_over_prefills_and_decode_steps():
     """With nothing packed a row is `roofline.time` of the passes, and arithmetic."""
     row, share = one(), tensor_parallel(models["llama-3.1-8b"], 2)
     reached = {"compute_efficiency": 0.5, "bandwidth_efficiency": 0.8, "cores": None}
-    overheads = {"interconnect_efficiency": 0.4, "overhead_per_message": 1e-5, "blend": 2.0}
-    device = devices["H100-SXM"].with_(**reached, **overheads)
-    constants = Constants(compute=0.5, memory=0.8, links=0.4, message=1e-5, blend=2, step=2e-3)
-    step = time(kernels(share.decode(64, 1100, scores="on-chip")), device) + 2e-3
+    overheads = {"overhead_per_op": 3e-6, "overhead_per_message": 1e-5, "blend": 2.0}
+    device = devices["H100-SXM"].with_(interconnect_efficiency=0.4, **reached, **overheads)
+    constants = Constants(compute=0.5, memory=0.8, links=0.4, message=1e-5, blend=2, launch=3e-6)
+    step = time(kernels(share.decode(64, 1100, scores="on-chip")), device)
     prompts = 8  # of 1000 tokens, in passes of 8192
     prefill = kernels(share.prefill(prompts, 1000, logits="last", scores="on-chip"))
-    each = (time(prefill, device) + 2e-3) / prompts
+    each = time(prefill, device) / prompts
     expected = 64 * 201 / (201 * step + 64 * each)
     assert row.predicted(constants) == pytest.approx(expected, rel=1e-9)
     assert row.value == 5000
@@ -266,15 +266,27 @@ def test_two_rows_of_a_table_predict_the_others():
 
 
 def test_a_fit_finds_what_made_the_rows():
-    """Rows made with known multiples give them back; and other rows would not."""
-    rows = served_rows("LMDeploy A100")[::3]
-    real = TYPICAL.scaled(rates=0.7, host=3)
+    """Rows made with known constants give them back; and other rows would not."""
+    rows = served_rows("LMDeploy A100")
+    real = TYPICAL.scaled(compute=0.8, memory=0.9, launch=3)
     made = [one_made(row, real) for row in rows]
     found = fit_served(made)
-    assert found.compute / TYPICAL.compute == pytest.approx(0.7, rel=0.05)
-    assert found.step / TYPICAL.step == pytest.approx(3, rel=0.2)
-    assert np.median(held_errors(made, pairs=4)) < 0.05
-    assert held_errors(rows, pairs=4) != held_errors(made, pairs=4)
+    assert found.compute / TYPICAL.compute == pytest.approx(0.8, rel=0.05)
+    assert found.memory / TYPICAL.memory == pytest.approx(0.9, rel=0.05)
+    assert found.launch / TYPICAL.launch == pytest.approx(3, rel=0.2)
+    assert np.median(held_errors(made[::3], pairs=4)) < 0.05
+    assert held_errors(rows[::3], pairs=4) != held_errors(made[::3], pairs=4)
+
+
+def test_what_two_rows_cannot_tell_stays_typical():
+    """One device sends nothing and a dense model routes nothing; of one row, no constant is far."""
+    rows = served_rows("LMDeploy A100")
+    found = fit_served(rows[:2])
+    assert (found.links, found.routed, found.four_bits) == (
+        *(TYPICAL.links, TYPICAL.routed, TYPICAL.four_bits),
+    )
+    slow = fit_served([one_made(rows[0], TYPICAL.scaled(memory=0.5))])
+    assert 0.5 < slow.memory / TYPICAL.memory < 1
 
 
 def one_made(row, constants):
@@ -293,8 +305,8 @@ def test_rows_faster_than_a_datasheet_are_found():
 
 
 def test_multiples_are_of_constants_that_there_are():
-    assert TYPICAL.scaled(rates=2).memory == pytest.approx(2 * TYPICAL.memory)
-    assert {name for of in MULTIPLES.values() for name in of} <= set(Constants.__slots__)
+    assert TYPICAL.scaled(memory=2).memory == pytest.approx(2 * TYPICAL.memory)
+    assert set(WIDTHS) < set(Constants.__slots__)
     with pytest.raises(ValueError, match="multiples must be"):
         TYPICAL.scaled(speed=2)
 
@@ -315,7 +327,7 @@ def test_the_command_reads_a_file_and_says_what_it_could_not(tmp_path, capsys):
     assert "| LMDeploy A100 static inference llama2-7b | 6 |" in printed
     assert "- 1 of a table: no model of the catalogue is 'Frontier 9T'" in printed
     assert "| one stream | " in printed
-    assert "| rates and host | " in printed
+    assert "| compute and memory | " in printed
     file.write_text(",".join(COLUMNS) + "\n")
     assert bench.main([str(file)]) == 0
     assert "0 rows of 0 tables" in capsys.readouterr().out
@@ -354,5 +366,5 @@ def test_what_is_assumed_of_prompts_hardly_matters():
     longer, _ = understood(dict(row.facts) | {"input_len": "441"} for row in rows)
     assert rows[0].setup.prompt == 294
     one, other = (np.median(held_errors(each, pairs=4)) for each in (rows, longer))
-    assert one < 0.12
+    assert one < 0.15
     assert other == pytest.approx(one, abs=0.04)

@@ -77,7 +77,7 @@ def test_stages_add_up_to_the_whole(name, pipeline):
 
 
 def test_the_cache_of_all_devices_is_the_models():
-    server, model = Server("llama-3.1-70b", "H100-SXM", tensor=8, pipeline=3), "llama-3.1-70b"
+    server, model = (Server("llama-3.1-70b", "H100-SXM", tensor=8, pipeline=3), "llama-3.1-70b")
     assert server.cache_bytes(1000, batch=5) == models[model].kv_bytes(5, 1000)
 
 

@@ -8,40 +8,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costlib import Device, devices
+from costlib import Device, devices, serving
 from costlib.model.transformer import Transformer
-from costlib.serving import (
-    Overloaded,
-    Pages,
-    Server,
-    disaggregate,
-    listed,
-    lognormal,
-    machine_ratio,
-    mean_empty,
-    poisson,
-    prefix_saving,
-    saturation,
-    simulate,
-    transfer,
-    uniform,
-)
 
 pytestmark = pytest.mark.slow
 
-LLAMA = Server("llama-3.1-8b", "H100-SXM")
+LLAMA = serving.Server("llama-3.1-8b", "H100-SXM")
 TINY = Transformer(layers=2, d_model=64, heads=4, d_ff=256, vocab=1000, kv_heads=2)
 LOCAL = TINY.with_(window=8, local_layers=1)
 
 
-def small(blocks: int, model: Transformer = TINY, block: int = 4) -> Server:
+def small(blocks: int, model: Transformer = TINY, block: int = 4) -> serving.Server:
     """A server whose memory holds so many blocks."""
     toy = Device("toy", {"bf16": 1e10}, 1e9, capacity=10**12, interconnect=1e9)
-    whole = Pages(Server(model, toy), block=block, sequences=8)
+    whole = serving.Pages(serving.Server(model, toy), block=block, sequences=8)
     held = toy.usable - whole.blocks * whole.block_bytes
     room = (blocks + 0.5) * whole.block_bytes + held % whole.block_bytes
-    held = Server(model, toy).device.usable - Server(model, toy).free_bytes(8)
-    return Server(model, toy.with_(capacity=(held + room) / 0.9))
+    held = serving.Server(model, toy).device.usable - serving.Server(model, toy).free_bytes(8)
+    return serving.Server(model, toy.with_(capacity=(held + room) / 0.9))
 
 
 lengths = st.integers(1, 20)
@@ -56,7 +40,7 @@ def made(rows, common=0):
         min(common, min(p for p, g in zip(prompt, group, strict=True) if g == mine))
         for mine in group
     ]
-    return listed(
+    return serving.listed(
         np.array(arrival) * 1e-4, list(prompt), list(answer), shared=shared, group=list(group)
     )
 
@@ -76,7 +60,7 @@ policies = st.fixed_dictionaries(
 @given(requests_of_any_kind, policies, st.integers(11, 40), st.sampled_from([TINY, LOCAL]))
 def test_what_must_hold_of_every_run(rows, policy, blocks, model):
     requests, server = made(rows, common=6), small(blocks + 4 * (model is LOCAL), model)
-    run = simulate(requests, server, block=4, one_by_one=True, **policy)
+    run = serving.simulate(requests, server, block=4, one_by_one=True, **policy)
     # nobody is lost, and nothing happens before its time
     assert np.all(np.isfinite(run.finish))
     assert np.all(requests.arrival <= run.started)
@@ -108,8 +92,8 @@ def test_what_must_hold_of_every_run(rows, policy, blocks, model):
 @given(requests_of_any_kind, policies, st.integers(11, 40), st.sampled_from([TINY, LOCAL]))
 def test_many_steps_at_once_are_as_many_single_ones(rows, policy, blocks, model):
     requests, server = made(rows, common=6), small(blocks + 4 * (model is LOCAL), model)
-    one = simulate(requests, server, block=4, one_by_one=True, **policy)
-    many = simulate(requests, server, block=4, **policy)
+    one = serving.simulate(requests, server, block=4, one_by_one=True, **policy)
+    many = serving.simulate(requests, server, block=4, **policy)
     assert (many.steps, many.passes, many.read, many.preemptions) == (
         (one.steps, one.passes, one.read, one.preemptions)
     )
@@ -121,9 +105,9 @@ def test_many_steps_at_once_are_as_many_single_ones(rows, policy, blocks, model)
 @pytest.mark.parametrize("batch", [1, 16, 128])
 def test_saturation_is_the_closed_form(batch, chunk):
     prompt, answer = 700, 300
-    requests = listed(np.zeros(30 * batch), prompt, answer)
-    run = simulate(requests, LLAMA, most=batch, chunk=chunk)
-    expected = saturation(LLAMA, prompt, answer, batch=batch, chunk=chunk)
+    requests = serving.listed(np.zeros(30 * batch), prompt, answer)
+    run = serving.simulate(requests, LLAMA, most=batch, chunk=chunk)
+    expected = serving.saturation(LLAMA, prompt, answer, batch=batch, chunk=chunk)
     if chunk is None or batch == 1:  # they come and go in rows: no place is ever empty
         rate, near = len(requests) / run.seconds, 1e-9
     else:  # beginning and end, when places are empty, are not saturation
@@ -134,53 +118,55 @@ def test_saturation_is_the_closed_form(batch, chunk):
 
 def test_pieces_that_are_never_done():
     """Long prompts and short answers in small pieces: fewer write than there are places."""
-    requests = listed(np.zeros(400), 4000, 20)
-    run = simulate(requests, LLAMA, most=64, chunk=256)
-    expected = saturation(LLAMA, 4000, 20, batch=64, chunk=256)
+    requests = serving.listed(np.zeros(400), 4000, 20)
+    run = serving.simulate(requests, LLAMA, most=64, chunk=256)
+    expected = serving.saturation(LLAMA, 4000, 20, batch=64, chunk=256)
     done = np.sort(run.finish)
     assert 300 / (done[350] - done[50]) == pytest.approx(expected.requests_per_s, rel=0.01)
     assert run.mean("writing") < 5
 
 
 def test_saturation_of_lengths_that_differ():
-    prompt, answer = uniform(100, 1500), uniform(50, 450)
-    requests = poisson(1e6, 6000, prompt=prompt, answer=answer, seed=3)
-    with pytest.warns(Overloaded, match=r"can be served.*such servers would be enough"):
-        run = simulate(requests, LLAMA, most=64)
-    expected = saturation(LLAMA, requests.prompt, requests.answer, batch=64)
+    prompt, answer = serving.uniform(100, 1500), serving.uniform(50, 450)
+    requests = serving.poisson(1e6, 6000, prompt=prompt, answer=answer, seed=3)
+    with pytest.warns(serving.Overloaded, match=r"can be served.*such servers would be enough"):
+        run = serving.simulate(requests, LLAMA, most=64)
+    expected = serving.saturation(LLAMA, requests.prompt, requests.answer, batch=64)
     done = np.sort(run.finish)
     low, high = 1000, 5000
     rate = (high - low) / (done[high] - done[low])
     assert rate == pytest.approx(expected.requests_per_s, rel=0.01)
-    busy = simulate(
-        poisson(0.97 * expected.requests_per_s, 2000, prompt=prompt, answer=answer), LLAMA, most=64
+    busy = serving.simulate(
+        serving.poisson(0.97 * expected.requests_per_s, 2000, prompt=prompt, answer=answer),
+        LLAMA,
+        most=64,
     )
     assert busy.throughput < expected.output_tokens_per_s
 
 
 def test_a_load_that_can_be_served_is_served_as_it_comes():
-    requests = poisson(5, 2000, prompt=500, answer=100, seed=1)
+    requests = serving.poisson(5, 2000, prompt=500, answer=100, seed=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run = simulate(requests, LLAMA)
+        run = serving.simulate(requests, LLAMA)
     assert len(requests) / run.seconds == pytest.approx(requests.rate, rel=0.01)
     assert np.median(run.ttft) == pytest.approx(LLAMA.prefill(500), rel=0.5)
     assert run.tpot.min() >= LLAMA.step(1, 500) * (1 - 1e-9)
 
 
 def test_a_request_alone_takes_what_the_ledger_says():
-    run = simulate(listed([1.0], 300, 50), LLAMA)
+    run = serving.simulate(serving.listed([1.0], 300, 50), LLAMA)
     assert run.ttft[0] == pytest.approx(LLAMA.prefill(300))
     steps = sum(LLAMA.step(1, 300 + k) for k in range(49))
     assert run.latency[0] == pytest.approx(LLAMA.prefill(300) + steps)
     pieces = [LLAMA.prefill(100)] + [LLAMA.prefill(100, cached=at) for at in (100, 200)]
-    cut = simulate(listed([1.0], 300, 50), LLAMA, chunk=100)
+    cut = serving.simulate(serving.listed([1.0], 300, 50), LLAMA, chunk=100)
     assert cut.ttft[0] == pytest.approx(sum(pieces))
 
 
 def test_chunks_trade_the_first_token_for_the_others():
-    requests = poisson(9, 1500, prompt=4000, answer=100, seed=2)
-    whole, cut = (simulate(requests, LLAMA, chunk=c) for c in (None, 512))
+    requests = serving.poisson(9, 1500, prompt=4000, answer=100, seed=2)
+    whole, cut = (serving.simulate(requests, LLAMA, chunk=c) for c in (None, 512))
     longest = [np.max(np.diff(np.sort(run.column("seconds")))) for run in (whole, cut)]
     assert np.percentile(cut.tpot, 99) < np.percentile(whole.tpot, 99)
     assert longest[1] < longest[0]
@@ -189,8 +175,10 @@ def test_chunks_trade_the_first_token_for_the_others():
 def test_empty_slots_of_a_run_are_the_closed_form():
     random = np.random.default_rng(5)
     prompt, answer = random.integers(1, 60, 40), random.integers(2, 90, 40)
-    requests = listed(np.arange(40) * 1e-3, prompt, answer)
-    run = simulate(requests, small(4000, block=16), reads=False, reserve="blocks", one_by_one=True)
+    requests = serving.listed(np.arange(40) * 1e-3, prompt, answer)
+    run = serving.simulate(
+        requests, small(4000, block=16), reads=False, reserve="blocks", one_by_one=True
+    )
     empty = run.column("blocks") * 16 - run.column("tokens")
     by_hand = sum(
         -(-(p + j) // 16) * 16 - (p + j)
@@ -198,40 +186,42 @@ def test_empty_slots_of_a_run_are_the_closed_form():
         for j in range(1, a - 1)
     )
     assert empty.sum() == by_hand
-    assert by_hand / np.sum(answer - 2) == pytest.approx(mean_empty(16), rel=0.1)
+    assert by_hand / np.sum(answer - 2) == pytest.approx(serving.mean_empty(16), rel=0.1)
 
 
 def test_what_a_prefix_cache_saves_is_the_closed_form():
-    requests = poisson(5, 200, prompt=1200, answer=20, shared=1000, seed=1)
-    without, kept = (simulate(requests, LLAMA, prefix_cache=each) for each in (False, True))
-    assert without.read - kept.read == kept.hit == prefix_saving(200, 1000, 16)
+    requests = serving.poisson(5, 200, prompt=1200, answer=20, shared=1000, seed=1)
+    without, kept = (serving.simulate(requests, LLAMA, prefix_cache=each) for each in (False, True))
+    assert without.read - kept.read == kept.hit == serving.prefix_saving(200, 1000, 16)
     assert np.median(kept.ttft) < np.median(without.ttft) / 2
-    several = poisson(
+    several = serving.poisson(
         5, 200, prompt=1200, answer=20, shared=1000, group=lambda r, n: r.integers(0, 4, n)
     )
-    saved = simulate(several, LLAMA, prefix_cache=True).hit
-    assert saved == sum(prefix_saving(int(n), 1000, 16) for n in np.bincount(several.group))
+    saved = serving.simulate(several, LLAMA, prefix_cache=True).hit
+    assert saved == sum(serving.prefix_saving(int(n), 1000, 16) for n in np.bincount(several.group))
 
 
 def test_prompts_read_elsewhere():
-    requests = poisson(6, 400, prompt=2000, answer=150, seed=4)
-    run = disaggregate(
+    requests = serving.poisson(6, 400, prompt=2000, answer=150, seed=4)
+    run = serving.disaggregate(
         requests, LLAMA, LLAMA, link=50e9, prefill_servers=2, decode_servers=3, most=32
     )
     assert np.all(run.first >= requests.arrival + LLAMA.prefill(2000) * (1 - 1e-9))
     assert run.written == requests.answer.sum()
-    one = disaggregate(listed([0.0], 2000, 3), LLAMA, LLAMA, link=50e9)
-    sent = transfer(LLAMA, 2000, 50e9)
+    one = serving.disaggregate(serving.listed([0.0], 2000, 3), LLAMA, LLAMA, link=50e9)
+    sent = serving.transfer(LLAMA, 2000, 50e9)
     steps = LLAMA.step(1, 2000) + LLAMA.step(1, 2001)
     assert one.finish[0] == pytest.approx(LLAMA.prefill(2000) + sent + steps)
-    line = disaggregate(listed(np.zeros(5), 2000, 3), LLAMA, LLAMA, link=50e9, prefill_servers=2)
+    line = serving.disaggregate(
+        serving.listed(np.zeros(5), 2000, 3), LLAMA, LLAMA, link=50e9, prefill_servers=2
+    )
     in_turn = np.array([1, 1, 2, 2, 3]) * LLAMA.prefill(2000)
     assert line.first == pytest.approx(in_turn)
     assert line.started == pytest.approx(in_turn - LLAMA.prefill(2000))
     # at the ratio of the formula both kinds of machine are busy: neither has room for more
-    ratio = machine_ratio(LLAMA, LLAMA, 2000, 150, 32)
-    flood = listed(np.zeros(3000), 2000, 150)
-    both = disaggregate(
+    ratio = serving.machine_ratio(LLAMA, LLAMA, 2000, 150, 32)
+    flood = serving.listed(np.zeros(3000), 2000, 150)
+    both = serving.disaggregate(
         flood, LLAMA, LLAMA, link=1e15, prefill_servers=7, decode_servers=round(7 / ratio), most=32
     )
     reading = len(flood) * LLAMA.prefill(2000) / 7
@@ -240,49 +230,30 @@ def test_prompts_read_elsewhere():
 
 def test_what_cannot_be_is_said():
     with pytest.raises(ValueError, match=r"45 tokens needs 12 blocks.* up to 44 tokens fit"):
-        simulate(listed([0.0], 26, 20), small(11), block=4, most=8)
-    assert simulate(listed([0.0], 25, 20), small(11), block=4, most=8).written == 20
-    with pytest.raises(ValueError, match="tensor=2 would do"):
-        simulate(listed([0.0], 10, 10), Server("llama-3.1-70b", "H200"))
-    with pytest.raises(ValueError, match="rate must be a positive number"):
-        poisson(0, 10, prompt=1, answer=1)
-    with pytest.raises(ValueError, match="arrival must hold seconds"):
-        listed([-1.0], 1, 1)
-    with pytest.raises(ValueError, match="answer must be at least 1"):
-        listed([0.0], 1, 0)
-    with pytest.raises(ValueError, match="shared must be at most the prompt, got 9 of 5"):
-        listed([0.0], 5, 1, shared=9)
-    with pytest.raises(ValueError, match="shared must be one length a group"):
-        listed([0.0, 1.0], 9, 1, shared=[3, 4])
-    with pytest.raises(ValueError, match="prompt must be one length or 2"):
-        listed([0.0, 1.0], [1, 2, 3], 1)
-    with pytest.raises(ValueError, match="reserve must be 'answer' or 'blocks'"):
-        simulate(listed([0.0], 1, 1), LLAMA, reserve="nothing")
-    with pytest.raises(ValueError, match="chunk must be at least 1"):
-        simulate(listed([0.0], 1, 1), LLAMA, chunk=0)
-    with pytest.raises(ValueError, match="high must be at least"):
-        uniform(5, 3)
-    with pytest.raises(ValueError, match="mean must be more than the median"):
-        lognormal(5, 3, 10)
+        serving.simulate(serving.listed([0.0], 26, 20), small(11), block=4, most=8)
+    assert serving.simulate(serving.listed([0.0], 25, 20), small(11), block=4, most=8).written == 20
 
 
 def test_memory_runs_out_and_the_newest_is_put_back():
-    requests = listed(np.zeros(12), 6, 20)
-    run = simulate(requests, small(20), block=4, reserve="blocks", most=8)
+    requests = serving.listed(np.zeros(12), 6, 20)
+    run = serving.simulate(requests, small(20), block=4, reserve="blocks", most=8)
     assert run.preemptions > 0
     assert run.read > requests.prompt.sum()  # what they wrote is read again
     assert run.written == requests.answer.sum()
 
 
 def test_the_same_seed_is_the_same_run():
-    draws = [poisson(3, 50, prompt=lognormal(100, 150, 900), answer=9, seed=s) for s in (1, 1, 2)]
+    draws = [
+        serving.poisson(3, 50, prompt=serving.lognormal(100, 150, 900), answer=9, seed=s)
+        for s in (1, 1, 2)
+    ]
     assert np.array_equal(draws[0].arrival, draws[1].arrival)
     assert np.array_equal(draws[0].prompt, draws[1].prompt)
     assert not np.array_equal(draws[0].arrival, draws[2].arrival)
 
 
 def test_a_bar_in_a_terminal(capsys):
-    simulate(listed(np.arange(50.0), 5, 5), LLAMA, progress=True)
+    serving.simulate(serving.listed(np.arange(50.0), 5, 5), LLAMA, progress=True)
     shown = capsys.readouterr().err
     assert "50 of 50 requests" in shown
     assert shown.count("\r") > 10
@@ -290,14 +261,16 @@ def test_a_bar_in_a_terminal(capsys):
 
 def test_steps_are_quick():
     """Far quicker on a machine of its own: tools/bench/serving.py."""
-    requests = poisson(20, 2000, prompt=uniform(100, 1000), answer=uniform(100, 500), seed=1)
-    simulate(requests, LLAMA)
+    requests = serving.poisson(
+        20, 2000, prompt=serving.uniform(100, 1000), answer=serving.uniform(100, 500), seed=1
+    )
+    serving.simulate(requests, LLAMA)
     begin = time.process_time()
-    run = simulate(requests, LLAMA, one_by_one=True)
+    run = serving.simulate(requests, LLAMA, one_by_one=True)
     assert run.steps / (time.process_time() - begin) > 10_000
 
 
 def test_a_calibrated_device_has_its_overheads_once_a_pass():
-    slow = Server("llama-3.1-8b", devices["H100-SXM"].with_(overhead_per_step=0.01))
-    run, plain = (simulate(listed([0.0], 64, 11), each) for each in (slow, LLAMA))
+    slow = serving.Server("llama-3.1-8b", devices["H100-SXM"].with_(overhead_per_step=0.01))
+    run, plain = (serving.simulate(serving.listed([0.0], 64, 11), each) for each in (slow, LLAMA))
     assert run.seconds - plain.seconds == pytest.approx(11 * 0.01)

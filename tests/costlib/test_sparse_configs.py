@@ -1,4 +1,6 @@
-"""What a config leaves out, or says twice: a right number, or an error that names the field."""
+"""What configs leave out, say twice or say layer by layer: a right number, or an error that names
+the field.
+"""
 
 import json
 
@@ -70,3 +72,96 @@ def test_what_a_wrapper_leaves_out_of_its_text_model():
     config["text_config"].pop("head_dim", None)
     assert Transformer.from_hf(config).params() == 520768  # counted by transformers 5.23
     assert Transformer.from_hf({"model_type": "glmasr", "text_config": {}}).layers == 28
+
+
+# Which layers look back through a window where a config has no layer_types: each family's rule. The
+# kinds are those that its own configuration class writes; local is L, full is F. Sums over layers
+# hide an order, so the rule is compared with a config that names every layer.
+
+SIZES = {
+    "hidden_size": 64,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "intermediate_size": 96,
+    "vocab_size": 128,
+    "sliding_window": 8,
+}
+QWEN = {"use_sliding_window": True, "max_window_layers": 2}
+EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
+RULES = {
+    "qwen2": (QWEN, "FFLLL"),
+    "qwen3": (QWEN, "FFLLL"),
+    "qwen3_moe": (QWEN | EXPERTS, "FFLLL"),
+    "gemma2": ({}, "LFLFL"),
+    "gemma3_text": ({"sliding_window_pattern": 3}, "LLFLL"),
+    "cohere2": ({"sliding_window_pattern": 4}, "LLLFL"),
+    "gpt_oss": ({"num_local_experts": 4, "num_experts_per_tok": 2}, "LFLFL"),
+    "olmo3": ({}, "LLLFL"),
+}
+NAMES = {"L": "sliding_attention", "F": "full_attention"}
+
+
+@pytest.mark.parametrize("family", RULES)
+def test_the_familys_rule_is_what_naming_each_layer_says(family):
+    more, kinds = RULES[family]
+    config = {"model_type": family, "num_hidden_layers": len(kinds), **SIZES, **more}
+
+    def named(each):
+        return Transformer.from_hf(config | {"layer_types": [NAMES[kind] for kind in each]})
+
+    model = Transformer.from_hf(config)
+    assert model == named(kinds)
+    for wrong in (kinds[1:] + kinds[:1], kinds[::-1], kinds.translate({70: 76, 76: 70})):
+        assert wrong == kinds or model != named(wrong), wrong
+
+
+# Layers that a search made unlike one another.
+
+SEARCHED = {
+    "model_type": "nemotron-nas",
+    "hidden_size": 64,
+    "num_hidden_layers": 3,
+    "vocab_size": 100,
+    "num_attention_heads": 8,
+    "num_key_value_heads": None,
+    "intermediate_size": None,
+    "hidden_act": "silu",
+    "tie_word_embeddings": False,
+    "attention_bias": False,
+    "block_configs": [
+        {"attention": {"n_heads_in_group": 4, "no_op": False}, "ffn": {"ffn_mult": 5.25}},
+        {"attention": {"no_op": True}, "ffn": {"ffn_mult": 1.0}},
+        {"attention": {"n_heads_in_group": 8}, "ffn": {"no_op": True}},
+    ],
+}
+
+
+def test_a_layer_has_what_its_block_says():
+    """Widths 224 and 42.67 of 64, each up to 256; two KV heads of eight in one layer, and one."""
+    model = Transformer.from_hf(SEARCHED)
+    first = 64 * 64 * 2 + 2 * 64 * 16 + 3 * 64 * 256 + 2 * 64
+    second = 3 * 64 * 256 + 64
+    third = 64 * 64 * 2 + 2 * 64 * 8 + 64
+    assert model.params() == first + second + third + 2 * 100 * 64 + 64
+    assert model.kv_elements_per_token() == 2 * (16 + 8)
+    assert model.decode(1, 9)["scores"].flops == 2 * 2 * 8 * 8 * 10
+
+
+@pytest.mark.parametrize(
+    ("block", "complaint"),
+    [
+        ({"attention": {"replace_with_linear": True}, "ffn": {}}, "'replace_with_linear' must be"),
+        ({"attention": {"n_heads_in_group": 3}, "ffn": {}}, "'n_heads_in_group' is 3"),
+        ({"attention": {"no_op": True}, "ffn": {"ffn_mult": -1}}, "'ffn_mult' must be a number"),
+        ({"attention": {}, "ffn": {}}, "'n_heads_in_group' is missing"),
+    ],
+)
+def test_what_is_not_counted_is_named(block, complaint):
+    with pytest.raises((TypeError, ValueError), match=complaint):
+        Transformer.from_hf(SEARCHED | {"block_configs": [block] * 3})
+
+
+def test_a_model_without_blocks_is_refused():
+    with pytest.raises(ValueError, match="'block_configs' is missing"):
+        Transformer.from_hf({k: v for k, v in SEARCHED.items() if k != "block_configs"})

@@ -11,14 +11,14 @@ from costlib.parallel.collectives import (
     ring_all_gather,
     ring_all_reduce,
     ring_reduce_scatter,
-    two_tier_all_gather,
-    two_tier_reduce_scatter,
     two_tier_sent,
 )
-from costlib.parallel.ring_attention import (
+from device_programs import (
     attention_by_heads,
     ring_attention,
     ring_backward,
+    two_tier_all_gather,
+    two_tier_reduce_scatter,
     zigzag,
 )
 

@@ -13,22 +13,65 @@ from course.builder.answer_key import Key, load_checks
 from course.builder.assignments import student_notebook
 from course.builder.notebooks import STUB
 from course.builder.source import read_source
+from course.grader.batch import grade
+from course.grader.marking import Graded
+from course.grader.sandbox import Limits, bubblewrap_works
 from paths import ROOT
 
 EXAMPLE = ROOT / "course" / "example" / "week-1.md"
 #: How a page begins that a test writes.
 HEAD = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+kernelspec: {display_name: Python 3, language: python, name: python3}
 ---
 
 """
+HALF = 'def half(x):\n    """Half of it."""\n    return x / 2\n\nprint(half(3))'
+
+
+def cell(code: str, tags: str = "") -> str:
+    """A cell of a page."""
+    return f"```{{code-cell}} ipython3\n{tags}\n{code}\n```\n\n"
+
+
+def solved(statement: str, code: str, answer: str = "") -> str:
+    """An exercise of a page, with the cell that solves it; a figure's has a name."""
+    named = f":answer: {answer}\n" if answer else ""
+    return f"{statement}\n\n" + cell(code, f":tags: [hide-cell, solution]\n{named}")
+
+
+def in_words(statement: str, answer: str, words: str) -> str:
+    """An exercise that is answered by a text."""
+    tags = f'{{"tags": ["solution"], "answer": "{answer}"}}'
+    return f"{statement}\n\n+++ {tags}\n\n{words}\n\n+++\n\n"
+
+
+def a_page(folder: Path, checks: str, *exercises: str, name: str = "week") -> Path:
+    """A page with these exercises, and its checks, where they may be built."""
+    (folder / f"{name}.checks.py").write_text(f"from course import *\n{checks}", "utf-8")
+    (folder / f"{name}.md").write_text(f"{HEAD}# A week\n\n{''.join(exercises)}", "utf-8")
+    return folder / f"{name}.md"
+
+
+def blocks(name: str) -> dict[str, dict[str, tuple[str, ...]]]:
+    """What a file of Markdown has under each heading: titles, with what follows their colon, and
+    with their blocks of code."""
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    text = Path(__file__).with_name(name).read_text("utf-8")
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        heading, *entries = re.split(r"^### ", section, flags=re.MULTILINE)
+        for entry in entries:
+            title, _, expected = entry.partition("\n")[0].partition(": ")
+            code = re.findall(r"^```python\n(.*?)^```$", entry, re.MULTILINE | re.DOTALL)
+            found.setdefault(heading.strip(), {})[title] = (expected, *code)
+    return found
+
+
+def graded_in(place: Path, key: str = "key", **options: Any) -> list[Graded]:
+    """Grade what lies in a place, quietly, in the sandbox that there is."""
+    folders, limits = (place / name for name in ("in", key, "out")), Limits(call=10, question=30)
+    options = {"sandbox": bubblewrap_works(), "limits": limits, "say": lambda _: None, **options}
+    return grade(*folders, **options)
 
 
 def key_from(page: Path, checks: Path) -> Key:

@@ -15,11 +15,14 @@ import nbformat
 import pytest
 from notebook_checks import (
     EXAMPLE,
-    HEAD,
+    a_page,
+    cell,
     holds_no_answer,
+    in_words,
     is_the_solved_one_with_lines_removed,
     key_from,
     run,
+    solved,
 )
 
 from course.__main__ import main
@@ -36,7 +39,7 @@ from course.builder.roster import file_name, read_class, read_people, read_roste
 from course.builder.source import read_source
 from course.grader.marking import _verdict
 from course.grader.submission import Submission
-from paths import ROOT
+from paths import DATA, ROOT
 
 
 @cache
@@ -248,8 +251,7 @@ def test_students_of_a_fork_install_from_the_fork(
 def test_who_has_no_repository_is_told_where_students_would_install_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = made(tmp_path, GOOD)
-    page.with_suffix(".checks.py").write_text("QUESTIONS = []", "utf-8")
+    made(tmp_path, GOOD)
     for name, is_told in (("owner/every-flop", True), ("ada/every-flop", False)):
         monkeypatch.setenv("BOOK_REPOSITORY", name)
         assert main(["build", str(tmp_path), str(tmp_path / name)]) == 0
@@ -265,34 +267,36 @@ def check(monkeypatch: pytest.MonkeyPatch, question: Question, right: Any, given
     return check_cell.verdict("f", given)
 
 
+GB = Mistake("GB for GiB", lambda: 137.438953472, "A GiB is 2³⁰ bytes.")
+#: What is right, what is given, and what the check says at once.
+CHECKED = (
+    (128.25, 128.25, True),
+    (128.25, 128.2501, True),
+    (128.25, 128.9, "Not yet."),
+    (128.25, -128.25, "Not yet."),
+    (128.25, 137.44, "GB for GiB? A GiB is 2³⁰ bytes."),
+    (1234567, 1234567.0, True),
+    (1234567, 1234568, "Not yet."),
+    ([1234567, "yes"], (1234567, "yes"), True),
+    ({"unlikely": 1.5}, {"unlikely": 1.5}, True),
+    (12345.5, None, "Not yet."),
+)
+
+
 def test_immediate_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    mistake = Mistake("GB for GiB", lambda: 137.438953472, "A GiB is 2³⁰ bytes.")
-    question = Question("f", mistakes=[mistake])
-    assert check(monkeypatch, question, 128.25, 128.25) is True
-    assert check(monkeypatch, question, 128.25, 128.2501) is True
-    assert check(monkeypatch, question, 128.25, 128.9) == "Not yet."
-    assert check(monkeypatch, question, 128.25, -128.25) == "Not yet."
-    assert check(monkeypatch, question, 128.25, 137.44) == "GB for GiB? A GiB is 2³⁰ bytes."
-    assert check(monkeypatch, Question("f"), 1234567, 1234567.0) is True
-    assert check(monkeypatch, Question("f"), 1234567, 1234568) == "Not yet."
-    assert check(monkeypatch, Question("f"), [1234567, "yes"], (1234567, "yes")) is True
-    assert check(monkeypatch, Question("f"), {"unlikely": 1.5}, {"unlikely": 1.5}) is True
+    for right, given, said in CHECKED:
+        question = Question("f", mistakes=[GB] if right == 128.25 else [])
+        assert check(monkeypatch, question, right, given) == said, given
     assert "object" in check(monkeypatch, Question("f"), 12345.5, object())
-    assert check(monkeypatch, Question("f"), 12345.5, None) == "Not yet."
     assert check(monkeypatch, Question("f"), 12345.5, float("nan")) != True  # noqa: E712
 
 
 def test_comparison() -> None:
-    assert agree(2**60, 2**60)
-    assert agree(2**60, float(2**60))
-    assert not agree(2**60, 2**60 + 1)
-    assert not agree(2**60, 1.001 * 2**60)
-    assert not agree(1.0, True)
-    assert not agree(1, "1")
-    assert not agree([1, 2], [1, 2, 3])
-    assert not agree({"a": 1}, {"b": 1})
-    assert agree(0.0, 0)
-    assert not agree(0.0, 1e-9)
+    alike = [(2**60, 2**60), (2**60, float(2**60)), (0.0, 0)]
+    other = [(2**60, 2**60 + 1), (2**60, 1.001 * 2**60), (1.0, True), (1, "1"), (0.0, 1e-9)]
+    other += [([1, 2], [1, 2, 3]), ({"a": 1}, {"b": 1})]
+    assert [pair for pair in alike if not agree(*pair)] == []
+    assert [pair for pair in other if agree(*pair)] == []
 
 
 @pytest.mark.parametrize(
@@ -335,47 +339,19 @@ def test_the_cells_of_an_answer(cells: list[str], labels: str) -> None:
     assert "".join(label for label, _ in answer_cells(named, "f", {"np"})) == labels
 
 
-MADE = (
-    HEAD
-    + """# Made
-
-```{code-cell} ipython3
-import math
-import os
-
-unused = 1 / 1
-radius = 2
-area = math.pi * radius**2
-```
-
-## Exercises
-
-Some words.
-
-**1. First.** Half of it?
-
-<details><summary>Hint</summary>
-
-Divide.
-
-</details>
-
-SOLUTION
-"""
-)
-CELL = "```{{code-cell}} ipython3\n:tags: [hide-cell, solution]\n\n{}\n```"
+SETUP = cell("import math\nimport os\n\nunused = 1 / 1\nradius = 2\narea = math.pi * radius**2")
+FIRST = "**1. First.** Half of it?\n\n<details><summary>Hint</summary>\n\nDivide.\n\n</details>"
 GOOD = 'def half(x=1.5):\n    """Half."""\n    return x / 2 + area\n\nprint(half(x=3.0))'
 
 
-def made(tmp_path: Path, solution: str) -> Path:
-    page = tmp_path / "made.md"
-    page.write_text(MADE.replace("SOLUTION", CELL.format(solution)), "utf-8")
-    return page
+def made(tmp_path: Path, solution: str, *more: str, checks: str = "QUESTIONS = []") -> Path:
+    exercise = solved(FIRST, solution)
+    return a_page(tmp_path, checks, SETUP, "## Exercises\n\nSome words.\n\n", exercise, *more)
 
 
 def test_a_source_is_read_with_the_setup_it_needs(tmp_path: Path) -> None:
     source = read_source(made(tmp_path, GOOD))
-    assert source.title == "Made"
+    assert source.title == "A week"
     assert source.setup == "import math\nradius = 2\narea = math.pi * radius**2"
     (exercise,) = source.exercises
     assert (exercise.name, exercise.number, exercise.title) == ("half", 1, "First")
@@ -392,15 +368,13 @@ def test_a_source_is_read_with_the_setup_it_needs(tmp_path: Path) -> None:
         ("print(1)", "one plain function"),
         ("def half(x): return x / 2\n\nprint(half(1))", "docstring"),
         ('def half(x):\n    """Half."""\n    return x / 2', "never calls"),
-        (
-            GOOD + "\n```\n\n" + CELL.format(GOOD).removesuffix("\n```"),
-            "no statement",
-        ),
+        (GOOD, "no statement"),
     ],
 )
 def test_a_source_in_the_wrong_form_is_refused(tmp_path: Path, solution: str, words: str) -> None:
+    more = [solved("", solution)] if words == "no statement" else []
     with pytest.raises(ValueError, match=words):
-        read_source(made(tmp_path, solution))
+        read_source(made(tmp_path, solution, *more))
 
 
 @pytest.mark.parametrize(
@@ -417,7 +391,7 @@ def test_a_source_in_the_wrong_form_is_refused(tmp_path: Path, solution: str, wo
         ("QUESTIONS = ['half']", "a list of Question"),
         (
             "QUESTIONS = [\n  Question('half', points=2\n]",
-            r"made.checks.py, line \d, at half: Syntax",
+            r"week.checks.py, line \d, at half: Syntax",
         ),
         ("QUESTIONS = [\n  Question('half', points=x)]", "line 3, at half: NameError: name 'x'"),
         (
@@ -428,10 +402,8 @@ def test_a_source_in_the_wrong_form_is_refused(tmp_path: Path, solution: str, wo
     ],
 )
 def test_checks_in_the_wrong_form_are_refused(tmp_path: Path, checks: str, words: str) -> None:
-    page = made(tmp_path, GOOD)
-    twice = CELL.format(GOOD.replace("half", "twice"))
-    page.write_text(f"{page.read_text('utf-8')}\n**2. Second.** Twice?\n\n{twice}\n", "utf-8")
-    source = read_source(page)
+    twice = solved("**2. Second.** Twice?", GOOD.replace("half", "twice"))
+    source = read_source(made(tmp_path, GOOD, twice))
     with pytest.raises(ValueError, match=words):
         load_checks("from course.builder.questions import Question\n" + checks, source)
 
@@ -447,10 +419,9 @@ def test_what_an_instructor_gets_wrong_is_a_sentence_with_the_questions_name(
         (table, "", "half fails for {'x': 3.0}: ValueError: a DataFrame is no plain value"),
         (GOOD.replace("x / 2", "x / 0"), "", "half fails for {'x': 3.0}: ZeroDivisionError"),
         (GOOD.replace("x / 2 + area", "x /"), "", "a solution cell: invalid syntax"),
-        (GOOD, f"from course import *\nQUESTIONS = {slip}", "half: the mistake 'none' fails"),
+        (GOOD, f"QUESTIONS = {slip}", "half: the mistake 'none' fails"),
     ):
-        page = made(tmp_path, solution)
-        page.with_suffix(".checks.py").write_text(checks or "QUESTIONS = []", "utf-8")
+        made(tmp_path, solution, checks=checks or "QUESTIONS = []")
         assert main(["build", str(tmp_path), str(tmp_path / "out")]) == 1
         said = capsys.readouterr().err
         assert said.startswith("error: ")
@@ -473,64 +444,32 @@ def test_a_solution_that_prints_prints_nothing_where_pages_are_made(
     assert capsys.readouterr().out == ""
 
 
-CANVAS = """\
-Student,ID,SIS User ID,SIS Login ID,Section,Homework 1 (12)
-    Points Possible,,,,,10
-"Lovelace, Ada",101,u1,ada,S1,9
-"van Gogh, Vincent",102,u2,vgogh,S1,
-"Student, Test",103,,,S1,
-"""
-MOODLE = """\
-\ufeffFirst name;Last name;ID number;Email address;Assignment: week 1
-Ada;Lovelace;u1;ada@example.org;-
-Zo\u00eb;Quine;;zoe@example.org;5
-"""
-HIDDEN = """\
-LastName,FirstName,ID,SIS Login ID,Section,Homework 1 (12)
-,,,,,Manual Posting
-    Points Possible,,,,,10.00
-Lovelace,Ada,101,ada,S1,9.00
-van Gogh,Vincent,102,vgogh,S1,
-Student,Test,103,0f3c,S1,
-"""
-WORKSHEET = """\
-Identifier,"Full name","Email address",Status,Grade,"Maximum grade"
-"Participant 4711","Ada Lovelace",ada@example.org,"Submitted for grading",,10.00
-"Participant 4712","Zo\u00eb Quine",zoe@example.org,"No submission",,10.00
-"""
-BLIND = "Identifier,Status,Grade\nParticipant 4711,Submitted,\nParticipant 4712,Submitted,\n"
-STAFF = """\
-Name,Email,Role
-Ada Lo,ada@example.org,Student
-Bob B,bob@example.org,Student
-Cleo C,cleo@example.org,Instructor
-Dan D,dan@example.org,TA
-"""
-GRADESCOPE = "Name,SID,Email,Total Score\nAda Lovelace,u1,ada@example.org,\n"
-ROSTERS = {
+#: Lists of a class, as somebody wrote them, or as a system exports them in data/rosters: ids, each
+#: with other words that are known for the same student.
+ROSTERS: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
     "lines": ("ada\n\nbob\n", {"ada": ()}),
     "a table": ("Name,Email\nAda L,ada@example.org\n", {"ada@example.org": ("Ada L",)}),
-    "Canvas": (CANVAS, {"ada": ("101", "u1"), "vgogh": ("102", "u2", "van Gogh, Vincent")}),
-    "Canvas, hidden": (HIDDEN, {"ada": ("101", "Ada Lovelace"), "vgogh": ("van Gogh, Vincent",)}),
-    "Moodle's sheet": (WORKSHEET, {"ada@example.org": ("Ada Lovelace", "4711")}),
-    "Moodle, blind": (BLIND, {"Participant 4711": ("4711",), "Participant 4712": ()}),
-    "with staff": (STAFF, {"ada@example.org": (), "bob@example.org": ()}),
     "odd marks in a name": ("student,name\nada,A\u2028L\nbob,B\x1cB\n", {"ada": (), "bob": ()}),
-    "Moodle": (MOODLE, {"ada@example.org": ("u1", "Ada Lovelace"), "zoe@example.org": ()}),
-    "Gradescope": (GRADESCOPE, {"u1": ("Ada Lovelace", "ada@example.org")}),
+    "canvas": ("", {"ada": ("101", "u1"), "vgogh": ("102", "u2", "van Gogh, Vincent")}),
+    "canvas_hidden": ("", {"ada": ("101", "Ada Lovelace"), "vgogh": ("van Gogh, Vincent",)}),
+    "moodle_sheet": ("", {"ada@example.org": ("Ada Lovelace", "4711")}),
+    "moodle_blind": ("", {"Participant 4711": ("4711",), "Participant 4712": ()}),
+    "staff": ("", {"ada@example.org": (), "bob@example.org": ()}),
+    "moodle": ("", {"ada@example.org": ("u1", "Ada Lovelace"), "zoe@example.org": ()}),
+    "gradescope": ("", {"u1": ("Ada Lovelace", "ada@example.org")}),
 }
 
 
-@pytest.mark.parametrize(("text", "wanted"), ROSTERS.values(), ids=ROSTERS)
-def test_a_roster_is_lines_or_what_a_system_exports(
-    tmp_path: Path, text: str, wanted: dict[str, tuple[str, ...]]
-) -> None:
-    path = tmp_path / "roster.csv"
-    path.write_text(text, "utf-8")
+@pytest.mark.parametrize("which", ROSTERS)
+def test_a_roster_is_lines_or_what_a_system_exports(tmp_path: Path, which: str) -> None:
+    path, (text, wanted) = DATA / "rosters" / f"{which}.csv", ROSTERS[which]
+    if text:
+        path = tmp_path / "roster.csv"
+        path.write_text(text, "utf-8")
     found = read_people(path)
     assert list(found) == read_roster(path)
     assert set(wanted) <= set(found)
-    assert len(found) == (2 if text != GRADESCOPE and "Ada L," not in text else 1)
+    assert len(found) == (1 if which in ("a table", "gradescope") else 2)
     for student, others in wanted.items():
         assert set(others) <= set(found[student])
 
@@ -593,71 +532,31 @@ def test_doctests() -> None:
 # The whole of what an author wrote.
 
 WHOLE = (
-    HEAD
-    + """# A week
-
-Hand in by Friday. ![a curve](curve.png)
-
-```{code-cell} ipython3
-import numpy as np
-import nowhere_to_be_had
-
-rate = 2.0
-data = [1, 2, 3]
-```
-
-## Counting
-
-Read this first.
-
-**1. Double.** Twice [[x]]?
-
-```{code-cell} ipython3
-import statistics  # a helper for the next answer
-
-def middle(values):
-    return statistics.median(values)
-```
-
-```{code-cell} ipython3
-:tags: [hide-cell, solution]
-
-def double(x):
-    \"\"\"Twice the number.\"\"\"
-    return rate * x
-
-print(double(3))
-```
-
-**2. Think.** No solution stands below, and it stays all the same.
-
-## Writing
-
-**3. Why?** Why does it level off at [[n]]?
-
-+++ {"tags": ["solution"], "answer": "why"}
-
-Because of the bandwidth, at [[n]].
-
-+++
-
-**4. Draw.** Draw the data.
-
-```{code-cell} ipython3
-:tags: [hide-cell, solution]
-:answer: drawing
-
-import matplotlib.pyplot as plt
-
-plt.plot(data);
-```
-
-Thank you.
-"""
+    "Hand in by Friday. ![a curve](curve.png)\n\n",
+    cell("import numpy as np\nimport nowhere_to_be_had\n\nrate = 2.0\ndata = [1, 2, 3]"),
+    "## Counting\n\nRead this first.\n\n**1. Double.** Twice [[x]]?\n\n",
+    cell(
+        "import statistics  # a helper for the next answer\n\n"
+        "def middle(values):\n    return statistics.median(values)"
+    ),
+    cell(
+        'def double(x):\n    """Twice the number."""\n    return rate * x\n\nprint(double(3))',
+        ":tags: [hide-cell, solution]\n",
+    ),
+    "**2. Think.** No solution stands below, and it stays all the same.\n\n## Writing\n\n",
+    in_words(
+        "**3. Why?** Why does it level off at [[n]]?",
+        "why",
+        "Because of the bandwidth, at [[n]].",
+    ),
+    solved(
+        "**4. Draw.** Draw the data.",
+        "import matplotlib.pyplot as plt\n\nplt.plot(data);",
+        "drawing",
+    ),
+    "Thank you.\n",
 )
 BY_HAND = """
-from course import Criterion, Question
-
 QUESTIONS = [
     Question("double", kind="number", numbers={"x": range(100, 900)}, points=2),
     Question("why", kind="text", numbers={"n": range(10, 99)},
@@ -668,11 +567,10 @@ QUESTIONS = [
 CURVE = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
 
-def a_week(folder: Path, page: str = WHOLE, checks: str = BY_HAND) -> Path:
+def a_week(folder: Path, change: tuple[str, str] = ("", ""), checks: str = BY_HAND) -> Path:
+    """A whole page with its checks, and words replaced in both."""
     (folder / "curve.png").write_bytes(CURVE)
-    (folder / "week.checks.py").write_text(checks, "utf-8")
-    (folder / "week.md").write_text(page, "utf-8")
-    return folder / "week.md"
+    return a_page(folder, checks.replace(*change), *(part.replace(*change) for part in WHOLE))
 
 
 def sources(notebook: Any) -> str:
@@ -696,25 +594,19 @@ def test_students_get_everything_but_the_solutions(tmp_path: Path) -> None:
         "# Your figure (drawing):",
     ):
         assert kept in text, kept
-    assert [c.cell_type for c in blank.cells if "exercise" in c.metadata] == [
-        "code",
-        "markdown",
-        "code",
-    ]
+    kinds = [c.cell_type for c in blank.cells if "exercise" in c.metadata]
+    assert kinds == ["code", "markdown", "code"]
+    solved_text = sources(student_notebook(key, "ada", solved=True))
     for hidden in ("rate * x", "Because of the bandwidth", "plt.plot"):
         assert hidden not in text
-        assert hidden in sources(student_notebook(key, "ada", solved=True))
-    assert f"Because of the bandwidth, at {numbers['why']['n']}" in sources(
-        student_notebook(key, "ada", solved=True)
-    )
+        assert hidden in solved_text
+    assert f"Because of the bandwidth, at {numbers['why']['n']}" in solved_text
 
 
 def test_a_title_may_hold_a_formula(tmp_path: Path) -> None:
-    page = a_week(tmp_path)
-    page.write_text(page.read_text("utf-8").replace("**3. Why?", r"**3. $\alpha$ \1!"), "utf-8")
-    assert r"**2. $\alpha$ \1!** *(3 points)*" in sources(
-        student_notebook(open_key(page, whole=True), "ada")
-    )
+    page = a_week(tmp_path, ("**3. Why?", r"**3. $\alpha$ \1!"))
+    text = sources(student_notebook(open_key(page, whole=True), "ada"))
+    assert r"**2. $\alpha$ \1!** *(3 points)*" in text
 
 
 def test_an_answer_may_use_an_import_that_no_solution_uses(tmp_path: Path) -> None:
@@ -754,14 +646,12 @@ def test_an_answer_may_use_an_import_that_no_solution_uses(tmp_path: Path) -> No
 def test_a_whole_page_in_the_wrong_form_is_refused(
     tmp_path: Path, change: tuple[str, str], words: str
 ) -> None:
-    page = a_week(tmp_path, WHOLE.replace(*change), BY_HAND.replace(*change))
+    page = a_week(tmp_path, change)
     with pytest.raises(ValueError, match=words):
         open_key(page, whole=True)
 
 
 POOLED = """
-from course import Question
-
 POOLS = {"one": 1}
 QUESTIONS = [
     Question("double", kind="number", numbers={"x": range(100, 900)}, pool="one"),
@@ -797,11 +687,8 @@ def test_who_hands_in_together_has_the_same_numbers(tmp_path: Path) -> None:
     assert numbers["ada"] == numbers["bob"]
     assert len({json.dumps(n) for n in numbers.values()}) == 3
     assert set(key.handed_out) == {"group A", "group B", "dan"}
-    assert load_key(tmp_path / "out" / "key" / "week-1").groups == {
-        "ada": "A",
-        "bob": "A",
-        "cleo": "B",
-    }
+    groups = load_key(tmp_path / "out" / "key" / "week-1").groups
+    assert groups == {"ada": "A", "bob": "A", "cleo": "B"}
 
 
 # What a notebook says of an answer, and what that is worth.

@@ -8,19 +8,21 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
-import types
 import zipfile
+from collections import defaultdict
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import nbformat
 import pytest
-from notebook_checks import EXAMPLE, HEAD
+from notebook_checks import EXAMPLE, HALF, a_page, graded_in, in_words, solved
 
 from course.__main__ import main
 from course.builder.answer_key import Key, load_key
@@ -39,6 +41,7 @@ from course.grader.sandbox import Limits, bubblewrap_works
 from course.grader.similar import shape, similar
 from course.grader.worker import Setting
 from paths import ROOT
+from programs import ended
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the grader runs on Linux"),
@@ -46,7 +49,6 @@ pytestmark = [
 ]
 NAMES = ["ada", "bob", "cleo", "=cmd()"]
 WRONG = "def product_flops(): return 1"
-LIMITS = Limits(call=10, question=20)
 GUARDED = [] if bubblewrap_works() else ["--no-sandbox"]
 
 
@@ -61,24 +63,30 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def place(built: Path, tmp_path: Path) -> Path:
     """A key and a folder of four submissions: right, wrong, none, and somebody else's."""
     shutil.copytree(built / "key" / "week-1", tmp_path / "key")
-    key = load_key(tmp_path / "key")
     (tmp_path / "in").mkdir()
-    nbformat.write(hand_in(key, "ada"), tmp_path / "in" / "ada.ipynb")
-    answers = {"product_flops": WRONG, "best_seconds": "def best_seconds(m, k, n): raise E(`|`)"}
-    nbformat.write(hand_in(key, "bob", answers), tmp_path / "in" / "bob.ipynb")
+    put(tmp_path, "ada")
+    best = "def best_seconds(m, k, n): raise E(`|`)"
+    put(tmp_path, "bob", {"product_flops": WRONG, "best_seconds": best})
     (tmp_path / "in" / "cleo.zip").write_bytes(b"PK\x03\x04")
-    nbformat.write(hand_in(key, "ada"), tmp_path / "in" / "=cmd().ipynb")
+    put(tmp_path, "ada", name="=cmd()")
     return tmp_path
 
 
-def run(place: Path, say: Callable[[str], None] = lambda _: None, **options: Any) -> list[Graded]:
-    return grade(
-        *(place / name for name in ("in", "key", "out")),
-        sandbox=bubblewrap_works(),
-        limits=LIMITS,
-        say=say,
-        **options,
-    )
+def put(place: Path, student: str, *answers: dict[str, str], name: str = "", **how: bool) -> Path:
+    """Hand in a student's notebook, right but for some answers."""
+    path = place / "in" / f"{name or student}.ipynb"
+    nbformat.write(hand_in(load_key(place / "key"), student, *answers, **how), path)
+    return path
+
+
+def run(place: Path, **options: Any) -> dict[str, Graded]:
+    """Grade what lies in a place: what each student gets."""
+    return {graded.student: graded for graded in graded_in(place, **options)}
+
+
+def said_by(place: Path, name: str) -> str:
+    """What a file that grading leaves says."""
+    return (place / "out" / name).read_text("utf-8")
 
 
 def rows(path: Path) -> list[list[str]]:
@@ -86,52 +94,50 @@ def rows(path: Path) -> list[list[str]]:
         return list(csv.reader(file))
 
 
+def by_student(path: Path) -> dict[str, dict[str, str]]:
+    """The rows of a table that begin with a student, by its columns."""
+    heading, *others = rows(path)
+    return {row[0]: dict(zip(heading, row, strict=True)) for row in others}
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_class_is_graded(place: Path, jobs: int) -> None:
-    totals = {graded.student: graded.total for graded in run(place, jobs=jobs)}
+    """And what a run leaves behind."""
+    totals = {student: graded.total for student, graded in run(place, jobs=jobs).items()}
     assert totals == {"ada": 9, "bob": 6, "cleo": 0, "=cmd()": 6}
-    strange, *others = rows(place / "out" / "strangers.csv")
-    strangers = {row[0]: dict(zip(strange, row, strict=True)) for row in others}
-    assert set(strangers) == {"cleo", "'=cmd()"}
-    heading, *table = rows(place / "out" / "grades.csv")
-    assert heading[:3] == ["student", "product_flops", "guessed_slowdown"]
-    by_name = {row[0]: dict(zip(heading, row, strict=True)) for row in table}
-    assert by_name["ada"]["total"] == "9"
-    assert by_name["ada"]["out of"] == "9"
-    assert set(by_name) == {"ada", "bob"}
-    assert "zip archive" in strangers["cleo"]["reason"]
-    assert "SyntaxError" in by_name["bob"]["reason"]
-    assert "handed in the notebook of ada" in strangers["'=cmd()"]["flag"]
-
-
-def test_what_a_run_leaves_behind(place: Path) -> None:
-    run(place)
     out = place / "out"
-    canvas, moodle = rows(out / "canvas.csv"), rows(out / "moodle.csv")
-    assert canvas[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "week-1"]
-    assert canvas[1][0].strip() == "Points Possible"
-    assert canvas[1][5] == "9"
+    strangers, grades = (by_student(out / f"{name}.csv") for name in ("strangers", "grades"))
+    assert (set(strangers), set(grades)) == ({"cleo", "'=cmd()"}, {"ada", "bob"})
+    assert [*grades["ada"]][:3] == ["student", "product_flops", "guessed_slowdown"]
+    about = ["total", "out of", "reason", "flag", "late", "to be marked"]
+    assert [*grades["ada"]][-len(about) :] == about
+    assert (grades["ada"]["total"], grades["ada"]["out of"]) == ("9", "9")
+    assert "zip archive" in strangers["cleo"]["reason"]
+    assert "SyntaxError" in grades["bob"]["reason"]
+    assert "handed in the notebook of ada" in strangers["'=cmd()"]["flag"]
+    heading, points, *canvas = rows(out / "canvas.csv")
+    assert heading == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "week-1"]
+    assert (points[0].strip(), points[5]) == ("Points Possible", "9")
     assert ["", "", "", "ada", "", "9"] in canvas
-    assert moodle[0] == ["ID number", "week-1", "Feedback"]
+    heading, *moodle = rows(out / "moodle.csv")
+    assert heading == ["ID number", "week-1", "Feedback"]
     assert ["ada", "9", ""] in moodle
-    text = (out / "feedback" / "bob.md").read_text("utf-8")
-    assert "6 of 9 points" in text
+    assert "6 of 9 points" in said_by(place, "feedback/bob.md")
     assert (out / "feedback" / f"{file_name('=cmd()')}.md").exists()
-    result = json.loads((out / "gradescope" / "bob.json").read_text("utf-8"))
+    result = json.loads(said_by(place, "gradescope/bob.json"))
     assert result["score"] == 6
     assert [test["max_score"] for test in result["tests"]] == [1, 1, 2, 2, 2, 1]
-    text = (out / "summary.md").read_text("utf-8")
-    assert "Mean 7.50 of 9 points" in text
-    assert "| 90 to 100 % | 1 |" in text
-    assert "| product_flops | 1 (50%) |" in text
-    assert "2 who are not on the roster are in strangers.csv" in text
-    assert "notebook of ada" in text
+    summary = said_by(place, "summary.md")
+    for words in ("Mean 7.50 of 9 points", "| 90 to 100 % | 1 |", "| product_flops | 1 (50%) |"):
+        assert words in summary
+    assert "2 who are not on the roster are in strangers.csv" in summary
+    assert "notebook of ada" in summary
+    tells_nothing(load_key(place / "key"), out)
 
 
-def test_no_report_tells_an_expected_answer_or_a_hidden_case(place: Path) -> None:
-    run(place)
-    key = load_key(place / "key")
-    text = "".join(path.read_text("utf-8") for path in (place / "out").rglob("*") if path.is_file())
+def tells_nothing(key: Key, out: Path) -> None:
+    """No report has an expected answer or a hidden case."""
+    text = "".join(path.read_text("utf-8") for path in out.rglob("*") if path.is_file())
     for exercise, question in key.graded():
         for case in key.cases(exercise.name, "bob"):
             if question.compare is question.public is None:
@@ -151,7 +157,7 @@ def test_the_canary_stops_a_run_before_a_student_is_touched(place: Path) -> None
 
 def test_the_canary_also_sees_a_key_that_says_right_to_everybody(place: Path) -> None:
     shutil.copy(place / "key" / "solved.ipynb", place / "key" / "blank.ipynb")
-    setting = Setting(str(place / "key"), bubblewrap_works(), LIMITS)
+    setting = Setting(str(place / "key"), bubblewrap_works(), Limits(call=10))
     with pytest.raises(CanaryError, match="the blank notebook"):
         canary(setting)
 
@@ -170,58 +176,49 @@ def test_a_second_run_grades_nobody_twice(place: Path, monkeypatch: pytest.Monke
     assert run(place) == first
     assert asked == ["", ""]  # the canaries
     assert (place / "out" / "journal.jsonl").read_bytes() == journal
-    nbformat.write(hand_in(load_key(place / "key"), "bob"), place / "in" / "bob.ipynb")
-    assert {graded.student: graded.total for graded in run(place)}["bob"] == 9
+    put(place, "bob")
+    assert run(place)["bob"].total == 9
     assert asked[4:] == ["bob"]
 
 
-def test_a_torn_journal_is_read_up_to_the_tear(tmp_path: Path) -> None:
-    path = tmp_path / "journal.jsonl"
-    journal = Journal(path, "key")
-    one, two = Mark("q", 1, 1), Mark("r", 0, 1)
-    journal.add(Graded("ada", "1", (one, two)))
-    journal.add(Graded("bob", "2", (one, two)))
-    path.write_bytes(path.read_bytes()[:-10])
-    again = Journal(path, "key")
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    """One that holds what two students got."""
+    made = Journal(tmp_path / "journal.jsonl", "key")
+    made.add(Graded("ada", "1", (Mark("q", 1, 1),)))
+    made.add(Graded("bob", "2", (Mark("q", 12321, 1), Mark("r", 0, 1))))
+    return made.path
+
+
+def test_a_torn_journal_is_read_up_to_the_tear(journal: Path) -> None:
+    journal.write_bytes(journal.read_bytes()[:-10])
+    again = Journal(journal, "key")
     assert list(again.done) == [("ada", "1")]
-    again.add(Graded("bob", "2", (one, two)))
-    assert set(Journal(path, "key").done) == {("ada", "1"), ("bob", "2")}
-    assert Journal(path, "another key").done == {}
+    again.add(Graded("bob", "2", (Mark("q", 1, 1),)))
+    assert set(Journal(journal, "key").done) == {("ada", "1"), ("bob", "2")}
+    assert Journal(journal, "another key").done == {}
 
 
 @pytest.mark.parametrize("score", ["1e999", "-1e999", "NaN", "[" * 100_000])
-def test_a_journals_line_that_nobody_can_have_written_is_a_tear(tmp_path: Path, score: str) -> None:
-    path = tmp_path / "journal.jsonl"
-    journal = Journal(path, "key")
-    journal.add(Graded("ada", "1", (Mark("q", 1, 1),)))
-    journal.add(Graded("bob", "2", (Mark("q", 12321, 1),)))
-    path.write_text(path.read_text("utf-8").replace("12321", score), "utf-8")
-    assert list(Journal(path, "key").done) == [("ada", "1")]
+def test_a_journals_line_that_nobody_can_have_written_is_a_tear(journal: Path, score: str) -> None:
+    journal.write_text(journal.read_text("utf-8").replace("12321", score), "utf-8")
+    assert list(Journal(journal, "key").done) == [("ada", "1")]
 
 
-def test_of_two_lines_of_one_submission_the_last_counts_and_none_twice(tmp_path: Path) -> None:
-    path = tmp_path / "journal.jsonl"
-    journal = Journal(path, "key")
-    journal.add(Graded("ada", "1", (Mark("q", 0, 9),)))
-    journal.add(Graded("ada", "1", (Mark("q", 9, 9),)))
-    assert [graded.total for graded in Journal(path, "key").done.values()] == [9]
+def test_of_two_lines_of_one_submission_the_last_counts_and_none_twice(journal: Path) -> None:
+    Journal(journal, "key").add(Graded("ada", "1", (Mark("q", 9, 9),)))
+    again = Journal(journal, "key").done
+    assert (len(again), again["ada", "1"].total) == (2, 9)
 
 
-def test_a_full_disk_leaves_no_half_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "journal.jsonl"
-    journal = Journal(path, "key")
-    journal.add(Graded("ada", "1", (Mark("q", 1, 1),)))
-    before = path.read_bytes()
-
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("course.grader.journal.os.fsync", full)
-        with pytest.raises(OSError, match="No space left"):
-            journal.add(Graded("bob", "2", (Mark("q", 1, 1),)))
-    assert path.read_bytes() == before
-    assert ("bob", "2") not in journal.done
+def test_a_full_disk_leaves_no_half_a_line(journal: Path, monkeypatch: Any) -> None:
+    before, again = journal.read_bytes(), Journal(journal, "key")
+    full = OSError(28, "No space left on device")
+    monkeypatch.setattr("course.grader.journal.os.fsync", Mock(side_effect=full))
+    with pytest.raises(OSError, match="No space left"):
+        again.add(Graded("cleo", "3", (Mark("q", 1, 1),)))
+    assert journal.read_bytes() == before
+    assert ("cleo", "3") not in again.done
 
 
 def test_two_runs_do_not_write_into_one_folder(place: Path) -> None:
@@ -236,14 +233,17 @@ def test_who_handed_in_nothing_is_in_every_table(place: Path) -> None:
     (place / "in" / "bob.ipynb").unlink()
     run(place)
     out = place / "out"
-    grades = {row[0]: row for row in rows(out / "grades.csv")}
-    assert grades["bob"][1:7] == ["0"] * 6
-    assert "nothing was handed in" in grades["bob"][9]
+    bob = by_student(out / "grades.csv")["bob"]
+    assert [*bob.values()][1:7] == ["0"] * 6
+    assert "nothing was handed in" in bob["reason"]
     assert ["", "", "", "bob", "", "0"] in rows(out / "canvas.csv")
-    assert next(row for row in rows(out / "moodle.csv") if row[0] == "bob")[1] == "0"
-    assert "0 of 9 points" in (out / "feedback" / "bob.md").read_text("utf-8")
-    assert "Nothing came from 1 on the roster" in (out / "summary.md").read_text("utf-8")
-    assert "Nothing came from: `bob`" in (out / "handed-in.md").read_text("utf-8")
+    assert by_student(out / "moodle.csv")["bob"]["week-1"] == "0"
+    for name, words in (
+        ("feedback/bob.md", "0 of 9 points"),
+        ("summary.md", "Nothing came from 1 on the roster"),
+        ("handed-in.md", "Nothing came from: `bob`"),
+    ):
+        assert words in said_by(place, name)
 
 
 def test_markup_and_formulas_of_a_student_are_text(built: Path, tmp_path: Path) -> None:
@@ -259,20 +259,17 @@ def test_markup_and_formulas_of_a_student_are_text(built: Path, tmp_path: Path) 
 
 
 def test_a_killed_run_resumes(place: Path) -> None:
-    key = load_key(place / "key")
     for number in range(4):
-        notebook = hand_in(key, f"student{number}")
-        nbformat.write(notebook, place / "in" / f"student{number}.ipynb")
+        put(place, f"student{number}")
     folders = [str(place / name) for name in ("in", "key", "out")]
     given = ["grade", *folders, "-j", "2", *GUARDED]
-    done = subprocess.run([sys.executable, "-c", KILLED, *given], cwd=ROOT, stderr=subprocess.PIPE)
+    done = ended(sys.executable, "-c", KILLED, *given)
     assert done.returncode == -signal.SIGKILL, done.stderr
     journal = place / "out" / "journal.jsonl"
     before = journal.read_bytes()
     assert (before.count(b"\n"), before.endswith(b"\n")) == (3, False)
     wait_until(lambda: running(str(place)) == [])
-    command = [sys.executable, "-m", "course", *given]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = ended(sys.executable, "-m", "course", *given)
     assert done.returncode == 0, done.stderr
     assert "3 of 8 were graded before" in done.stderr
     after = journal.read_bytes()
@@ -327,10 +324,9 @@ def test_without_bubblewrap_it_says_so_and_stops(
 ) -> None:
     monkeypatch.setattr(batch, "bubblewrap_works", lambda: False)
     said: list[str] = []
-    folders = [place / name for name in ("in", "key", "out")]
     with pytest.raises(SystemExit, match="--no-sandbox"):
-        grade(*folders, say=said.append)
-    grade(*folders, sandbox=False, limits=LIMITS, say=said.append)
+        run(place, sandbox=True)
+    run(place, sandbox=False, say=said.append)
     assert any("NO SANDBOX" in line for line in said)
 
 
@@ -347,27 +343,14 @@ def test_without_bubblewrap_what_cannot_be_closed_is_refused(
         batch._sandbox(False, said.append)
 
 
-def test_the_commands_from_source_to_grades(tmp_path: Path) -> None:
-    (tmp_path / "roster.csv").write_text("student\nada\n", "utf-8")
-    command = ["build", str(EXAMPLE.parent), str(tmp_path), "--students"]
-    assert main([*command, str(tmp_path / "roster.csv")]) == 0
-    shutil.copytree(tmp_path / "student" / "ada", tmp_path / "in" / "ada")
-    key = str(tmp_path / "key" / "week-1")
-    assert main(["grade", str(tmp_path / "in"), key, str(tmp_path / "out"), *GUARDED]) == 0
-    assert rows(tmp_path / "out" / "grades.csv")[1][7:9] == ["0", "9"]
-    assert main(["build", str(tmp_path / "in"), str(tmp_path)]) == 1
-
-
 def test_samples_slip_in_functions_too(tmp_path: Path) -> None:
     practice = ROOT / "course" / "practice"
     page = ROOT / "book" / "matmul.md"
     key = build_one(page, tmp_path, ["ada", "bob", "cleo"], practice, whole=False)
     assert write_samples(key, tmp_path / "in") == ["ada", "bob", "cleo"]
-    folders = (tmp_path / "in", tmp_path / "key" / "matmul", tmp_path / "out")
-    found = grade(*folders, sandbox=bubblewrap_works(), limits=LIMITS, say=lambda _: None)
-    whole = found[0].out_of
-    assert [graded.total for graded in found] == [whole, whole - 1, 0]
-    slip = next(mark for mark in found[1].marks if not mark.score)
+    ada, bob, cleo = run(tmp_path, key="key/matmul").values()
+    assert (ada.total, bob.total, cleo.total) == (ada.out_of, ada.out_of - 1, 0)
+    slip = next(mark for mark in bob.marks if not mark.score)
     assert slip.feedback == key.questions[slip.question].mistakes[0].feedback
 
 
@@ -382,8 +365,8 @@ def test_what_is_missing_is_said_before_anything_is_installed(
     tmp_path: Path, typed: list[str], said: str
 ) -> None:
     shutil.copy(ROOT / "Makefile", tmp_path)
-    command = ["make", "--no-print-directory", *typed]  # which one make says within another
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    # which folder, one make says within another
+    done = ended("make", "--no-print-directory", *typed, cwd=tmp_path)
     assert done.stdout.splitlines() == [said]
     assert done.returncode
 
@@ -402,65 +385,72 @@ def test_an_id_that_cannot_be_found_is_an_error(
     assert not (place / "out" / "grades.csv").exists()
 
 
-def test_the_gradescope_zip_grades_in_a_clean_folder(built: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def gradescope(built: Path, tmp_path: Path) -> Path:
     """Laid out as Gradescope does: source, submission, results; nothing of this checkout."""
     root = tmp_path / "autograder"
-    write_zip(built / "key" / "week-1", tmp_path / "autograder.zip")
-    for name in ("source", "submission", "results"):
+    unpacked(built / "key" / "week-1", root)
+    return root
+
+
+def unpacked(key: Path, root: Path) -> dict[str, int]:
+    """The autograder of a key where Gradescope unpacks it; the modes of its files."""
+    write_zip(key, root.with_suffix(".zip"))
+    for name in ("submission", "results"):
         (root / name).mkdir(parents=True)
-    with zipfile.ZipFile(tmp_path / "autograder.zip") as archive:
+    with zipfile.ZipFile(root.with_suffix(".zip")) as archive:
         archive.extractall(root / "source")
-        modes = {item.filename: item.external_attr >> 16 for item in archive.infolist()}
-    assert modes["run_autograder"] & 0o111
-    assert modes["setup.sh"] & 0o111
+        return {item.filename: item.external_attr >> 16 for item in archive.infolist()}
+
+
+def graded_there(root: Path, notebook: Any = None, **metadata: Any) -> Any:
+    """What the autograder says of a notebook, with what Gradescope says of who handed it in."""
+    if notebook:
+        nbformat.write(notebook, root / "submission" / "my homework.ipynb")
+    (root / "submission_metadata.json").write_text(json.dumps(metadata), "utf-8")
+    os.chmod(root / "source" / "run_autograder", 0o755)
+    (root / "bare.py").write_text(BARE, "utf-8")
+    python = root / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{root / "bare.py"}" "$@"\n', "utf-8")
+    python.chmod(0o755)
+    environment = {**os.environ, "AUTOGRADER": str(root), "PYTHON": str(python), "PYTHONPATH": ""}
+    assert ended(root / "source" / "run_autograder", cwd=root, env=environment).returncode == 0
+    return json.loads((root / "results" / "results.json").read_text("utf-8"))
+
+
+def test_the_gradescope_zip_grades_in_a_clean_folder(built: Path, tmp_path: Path) -> None:
+    root = tmp_path / "autograder"
+    modes = unpacked(built / "key" / "week-1", root)
+    assert modes["run_autograder"] & modes["setup.sh"] & 0o111
     assert not any("example" in name for name in modes)
-    key = load_key(built / "key" / "week-1")
-    notebook = hand_in(key, "bob", {"product_flops": WRONG})
-    nbformat.write(notebook, root / "submission" / "my homework.ipynb")
-    users = {"users": [{"name": "Bob B", "email": "bob@example.org", "sid": "bob"}]}
-    (root / "submission_metadata.json").write_text(json.dumps(users), "utf-8")
-    assert autograder(root)["score"] == 8
-    tests = autograder(root)["tests"]
-    assert [test["score"] for test in tests] == [0, 1, 2, 2, 2, 1]
+    notebook = hand_in(load_key(built / "key" / "week-1"), "bob", {"product_flops": WRONG})
+    users = [{"name": "Bob B", "email": "bob@example.org", "sid": "bob"}]
+    found = graded_there(root, notebook, users=users)
+    assert found["score"] == 8
+    assert [test["score"] for test in found["tests"]] == [0, 1, 2, 2, 2, 1]
     (root / "submission" / "my homework.ipynb").unlink()
-    assert autograder(root) == {"score": 0, "output": "hand in one notebook; 0 came"}
+    assert graded_there(root) == {"score": 0, "output": "hand in one notebook; 0 came"}
 
 
 @pytest.mark.parametrize("user", ["BOB", "robert@example.org", "nobody@example.org"])
-def test_gradescope_knows_a_student_by_any_name(built: Path, tmp_path: Path, user: str) -> None:
+def test_gradescope_knows_a_student_by_any_name(gradescope: Path, user: str) -> None:
     """In another case, by an alias of the roster, or else by what the notebook says."""
-    key = load_key(built / "key" / "week-1")
-    write_zip(built / "key" / "week-1", tmp_path / "autograder.zip")
-    root = tmp_path / "autograder"
-    with zipfile.ZipFile(tmp_path / "autograder.zip") as archive:
-        archive.extractall(root / "source")
-    path = root / "source" / "key" / "key.json"
+    path = gradescope / "source" / "key" / "key.json"
     content = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({**content, "aliases": {"bob": ["robert@example.org"]}}), "utf-8")
-    (root / "submission").mkdir()
-    notebook = hand_in(key, "bob", {})
+    notebook = hand_in(load_key(path.parent), "bob", {})
     if user.startswith("rob"):  # then the notebook need not say it
         notebook.metadata.pop("course", None)
-    nbformat.write(notebook, root / "submission" / "hw.ipynb")
-    users = {"users": [{"name": "R", "email": user}]}
-    (root / "submission_metadata.json").write_text(json.dumps(users), "utf-8")
-    assert autograder(root)["score"] == 9
+    assert graded_there(gradescope, notebook, users=[{"name": "R", "email": user}])["score"] == 9
 
 
-def test_gradescope_knows_groups_and_hours(built: Path, tmp_path: Path) -> None:
+def test_gradescope_knows_groups_and_hours(gradescope: Path) -> None:
     """The notebook of one of those who hand in together is right for them; late it loses."""
-    write_zip(built / "key" / "week-1", tmp_path / "autograder.zip")
-    root = tmp_path / "autograder"
-    with zipfile.ZipFile(tmp_path / "autograder.zip") as archive:
-        archive.extractall(root / "source")
-    with_rules(root / "source", 'DEADLINE = Deadline("2026-11-30T12:00Z", per_day=10)')
-    (root / "submission").mkdir()
-    notebook = hand_in(load_key(built / "key" / "week-1"), "bob")
-    nbformat.write(notebook, root / "submission" / "hw.ipynb")
+    with_rules(gradescope / "source", 'DEADLINE = Deadline("2026-11-30T12:00Z", per_day=10)')
+    notebook = hand_in(load_key(gradescope / "source" / "key"), "bob")
     users = [{"email": "eve@example.org"}, {"sid": "ada"}, {"email": "BOB"}]
-    about = {"users": users, "created_at": "2026-12-01T04:00:00.365935-07:00"}
-    (root / "submission_metadata.json").write_text(json.dumps(about), "utf-8")
-    found = autograder(root)
+    late = "2026-12-01T04:00:00.365935-07:00"
+    found = graded_there(gradescope, notebook, users=users, created_at=late)
     assert (found["score"], found["output"]) == (8.1, "1 day late: 10% less.")
 
 
@@ -470,32 +460,29 @@ def test_the_autograder_installs_what_the_page_imports(built: Path, tmp_path: Pa
     text = (place / "key.json").read_text("utf-8")
     more = '"setup": "import scipy.stats as st\\ntry:\\n    import pandas\\nexcept ImportError:'
     (place / "key.json").write_text(text.replace('"setup": "', more + "\\n    pass\\n", 1), "utf-8")
-    write_zip(place, tmp_path / "a.zip")
-    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
-        setup = archive.read("setup.sh").decode()
+    unpacked(place, tmp_path / "autograder")
+    setup = (tmp_path / "autograder" / "source" / "setup.sh").read_text("utf-8")
     assert "python3-numpy bubblewrap python3-scipy python3-pandas\n" in setup
 
 
 @pytest.mark.parametrize("name", ["../../x", "..", "/etc/x", ".bob"])
-def test_gradescope_follows_no_link_and_no_name(built: Path, tmp_path: Path, name: str) -> None:
-    write_zip(built / "key" / "week-1", tmp_path / "autograder.zip")
-    root = tmp_path / "autograder"
-    with zipfile.ZipFile(tmp_path / "autograder.zip") as archive:
-        archive.extractall(root / "source")
-    (root / "submission" / ".ipynb_checkpoints").mkdir(parents=True)
-    (root / "submission" / ".ipynb_checkpoints" / "old.ipynb").write_text("{}", "utf-8")
-    hw = root / "submission" / "hw.ipynb"
-    hw.symlink_to(root / "source" / "key" / "solved.ipynb")
-    users = {"users": [{"name": name, "sid": name}]}
-    (root / "submission_metadata.json").write_text(json.dumps(users), "utf-8")
-    before = {path for path in tmp_path.rglob("*") if "results" not in path.parts}
-    found = autograder(root)
+def test_gradescope_follows_no_link_and_no_name(
+    gradescope: Path, tmp_path: Path, name: str
+) -> None:
+    (gradescope / "submission" / ".ipynb_checkpoints").mkdir(parents=True)
+    (gradescope / "submission" / ".ipynb_checkpoints" / "old.ipynb").write_text("{}", "utf-8")
+    (gradescope / "submission" / "hw.ipynb").symlink_to(gradescope / "source/key/solved.ipynb")
+
+    def files() -> set[str]:
+        paths = (p for p in tmp_path.rglob("*") if not {"results", "__pycache__"} & {*p.parts})
+        return {path.relative_to(tmp_path).as_posix() for path in paths}
+
+    before = files()
+    found = graded_there(gradescope, users=[{"name": name, "sid": name}])
     assert found["score"] == 0
     assert "a link: hand in the notebook itself" in found["tests"][0]["output"]
-    made = {path for path in tmp_path.rglob("*") if "results" not in path.parts} - before
-    assert {path.name for path in made} <= {"bare.py", "python"} | {
-        path.name for path in made if "__pycache__" in path.parts
-    }
+    made = {"bare.py", "python", "submission_metadata.json"}
+    assert files() - before == {f"autograder/{each}" for each in made}
 
 
 #: A Python that has what the autograder's setup.sh installs, NumPy, and nothing else.
@@ -513,66 +500,13 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
 
 
-def autograder(root: Path) -> Any:
-    os.chmod(root / "source" / "run_autograder", 0o755)
-    (root / "bare.py").write_text(BARE, "utf-8")
-    python = root / "python"
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{root / "bare.py"}" "$@"\n', "utf-8")
-    python.chmod(0o755)
-    environment = {**os.environ, "AUTOGRADER": str(root), "PYTHON": str(python), "PYTHONPATH": ""}
-    subprocess.run(
-        [root / "source" / "run_autograder"],
-        env=environment,
-        check=True,
-        cwd=root,
-        capture_output=True,
-    )
-    return json.loads((root / "results" / "results.json").read_text("utf-8"))
-
-
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_gives_the_same_grades(place: Path) -> None:
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50
     ) as cluster:
-        found = run(place, scheduler=cluster.scheduler_address)
-    assert {graded.student: graded.total for graded in found}["ada"] == 9
-
-
-class FakeGradebook:
-    """nbgrader's Gradebook as far as it is used here, with its own rules on what exists."""
-
-    def __init__(self, _database: str) -> None:
-        self.cells: dict[str, float] = {}
-        self.grades: dict[tuple[str, str], Any] = {}
-        self.db = types.SimpleNamespace(commit=lambda: None)
-        FakeGradebook.last = self
-
-    def __enter__(self) -> FakeGradebook:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def update_or_create_assignment(self, name: str) -> None: ...
-    def update_or_create_notebook(self, name: str, assignment: str) -> None: ...
-    def update_or_create_student(self, student: str) -> None: ...
-    def update_or_create_solution_cell(self, name: str, notebook: str, assignment: str) -> None: ...
-
-    def update_or_create_grade_cell(
-        self, name: str, _notebook: str, _assignment: str, **given: Any
-    ) -> None:
-        self.cells[name] = given["max_score"]
-
-    def update_or_create_submission(self, _assignment: str, student: str) -> None:
-        for cell in self.cells:
-            self.grades[cell, student] = types.SimpleNamespace()
-
-    def find_grade(self, cell: str, _notebook: str, _assignment: str, student: str) -> Any:
-        return self.grades[cell, student]
-
-    find_comment = find_grade
+        assert run(place, scheduler=cluster.scheduler_address)["ada"].total == 9
 
 
 def graded_class() -> list[Graded]:
@@ -581,17 +515,26 @@ def graded_class() -> list[Graded]:
 
 
 def test_scores_go_into_a_gradebook(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    api = types.ModuleType("nbgrader.api")
-    api.Gradebook = FakeGradebook  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "nbgrader", types.ModuleType("nbgrader"))
+    """By the calls that nbgrader's has."""
+    kept = defaultdict[tuple[str, ...], Any](SimpleNamespace)
+    calls = ("assignment", "notebook", "student", "submission", "solution_cell", "grade_cell")
+    book = Mock(
+        spec=["db", "find_grade", "find_comment", *(f"update_or_create_{c}" for c in calls)]
+    )
+    book.find_grade.side_effect = book.find_comment.side_effect = lambda *names: kept[names]
+    api = ModuleType("nbgrader.api")
+    api.Gradebook = lambda _: nullcontext(book)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "nbgrader", ModuleType("nbgrader"))
     monkeypatch.setitem(sys.modules, "nbgrader.api", api)
-    key = load_key(built / "key" / "week-1")
-    write_gradebook(key, graded_class(), "sqlite://")
-    book = FakeGradebook.last
-    assert book.cells["cache_bytes"] == 2
-    assert book.grades["product_flops", "ada"].auto_score == 0
-    assert book.grades["product_flops", "ada"].auto_comment == "wrong A hint."
-    assert book.grades["cache_bytes", "ada"].auto_score == 2
+    write_gradebook(load_key(built / "key" / "week-1"), graded_class(), "sqlite://")
+    cells = {call.args[0]: call.kwargs for call in book.update_or_create_grade_cell.mock_calls}
+    assert cells["cache_bytes"]["max_score"] == 2
+    found = {names[0]: vars(each) for names, each in kept.items() if names[-1] == "ada"}
+    assert found["product_flops"]["auto_comment"] == "wrong A hint."
+    assert {name: each["auto_score"] for name, each in found.items()} == {
+        "product_flops": 0,
+        "cache_bytes": 2,
+    }
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -615,43 +558,7 @@ def test_an_empty_class_has_a_summary(built: Path) -> None:
 
 # Answers that a person marks.
 
-PAGE = (
-    HEAD
-    + """# A week
-
-**1. Half.** Half of x?
-
-```{code-cell} ipython3
-:tags: [hide-cell, solution]
-
-def half(x):
-    \"\"\"Half of it.\"\"\"
-    return x / 2
-
-print(half(3))
-```
-
-**2. Why?** Say why, in [[n]] words.
-
-+++ {"tags": ["solution"], "answer": "why"}
-
-Because it is so.
-
-+++
-
-**3. Draw.** Draw it.
-
-```{code-cell} ipython3
-:tags: [hide-cell, solution]
-:answer: drawing
-
-1 + 1
-```
-"""
-)
 CHECKS = """
-from course import Criterion, Deadline, Question
-
 QUESTIONS = [
     Question("half", points=4, partial=True, cases=[{"x": 4}, {"x": -6}, {"x": 0}]),
     Question("why", kind="text", numbers={"n": range(3, 9)},
@@ -659,6 +566,11 @@ QUESTIONS = [
     Question("drawing", kind="figure", points=2),
 ]
 """
+EXERCISES = (
+    solved("**1. Half.** Half of x?", HALF),
+    in_words("**2. Why?** Say why, in [[n]] words.", "why", "Because it is so."),
+    solved("**3. Draw.** Draw it.", "1 + 1", "drawing"),
+)
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
     "rkJggg=="
@@ -668,12 +580,10 @@ PIXEL = (
 @pytest.fixture
 def week(tmp_path: Path) -> Path:
     """A week with a function, a text and a figure, of which three students hand in two."""
-    (tmp_path / "week.md").write_text(PAGE, "utf-8")
-    (tmp_path / "week.checks.py").write_text(CHECKS, "utf-8")
-    key = build_one(tmp_path / "week.md", tmp_path, ["ada", "bob", "cleo"])
-    shutil.move(tmp_path / "key" / "week", tmp_path / "week-key")
-    shutil.rmtree(tmp_path / "key")
-    shutil.move(tmp_path / "week-key", tmp_path / "key")
+    made = tmp_path / "made"
+    made.mkdir()
+    key = build_one(a_page(made, CHECKS, *EXERCISES), made, ["ada", "bob", "cleo"])
+    (made / "key" / "week").rename(tmp_path / "key")
     (tmp_path / "in").mkdir()
     for student in ("ada", "bob"):
         nbformat.write(answered(key, student), tmp_path / "in" / f"{student}.ipynb")
@@ -708,7 +618,7 @@ def filled(path: Path, student: str, **cells: str) -> None:
 
 
 def test_a_persons_marks_are_asked_for_read_and_kept(week: Path) -> None:
-    found = {graded.student: graded for graded in run(week)}
+    found = run(week)
     assert [mark.question for mark in found["ada"].marks] == ["half", "why", "drawing"]
     assert (found["ada"].total, found["ada"].waiting, found["ada"].out_of) == (4, 5, 9)
     out = week / "out"
@@ -726,7 +636,7 @@ def test_a_persons_marks_are_asked_for_read_and_kept(week: Path) -> None:
     filled(sheet, "ada", **{"a reason": "x", "short": "0,5", "comment": "- well said"})
     filled(out / "marking" / "drawing.csv", "ada", points="1")
     for _ in range(2):  # what is filled in stays
-        found = {graded.student: graded for graded in run(week)}
+        found = run(week)
         assert (found["ada"].total, found["ada"].waiting, found["bob"].waiting) == (7.5, 0, 5)
     why = found["ada"].marks[1]
     assert (why.score, why.feedback) == (2.5, "- well said")
@@ -734,9 +644,9 @@ def test_a_persons_marks_are_asked_for_read_and_kept(week: Path) -> None:
     assert "- well said" in (out / "feedback" / "ada.md").read_text("utf-8")
     key = load_key(week / "key")
     nbformat.write(answered(key, "ada", "Quite another reason."), week / "in" / "ada.ipynb")
-    ada = next(graded for graded in run(week) if graded.student == "ada")
+    ada = run(week)["ada"]
     assert (ada.waiting, ada.marks[1].flag) == (3, "answered anew since it was marked")
-    row = next(row for row in rows(sheet) if row[0] == "ada")
+    row = [*by_student(sheet)["ada"].values()]
     assert row[1:4] == ["", "", ""]
     assert "the former answer got 2.5" in row[5]
     assert ada.marks[2].score == 1, "the figure is the same"
@@ -771,26 +681,21 @@ def test_no_system_is_told_a_total_that_is_half_marked(week: Path) -> None:
 
 
 def test_who_wrote_nothing_is_not_waited_for(week: Path) -> None:
-    key = load_key(week / "key")
-    blank = hand_in(key, "cleo", solved=False)
-    nbformat.write(blank, week / "in" / "cleo.ipynb")
-    cleo = next(graded for graded in run(week) if graded.student == "cleo")
+    put(week, "cleo", solved=False)
+    cleo = run(week)["cleo"]
     assert [mark.reason for mark in cleo.marks] == ["not answered"] * 3
     assert cleo.waiting == 0
 
 
 def test_cases_that_are_right_earn_their_share(week: Path) -> None:
-    key = load_key(week / "key")
     for student, answer, score, words in (
         ("ada", "return abs(x) / 2", 3, "wrong in a hidden case; right in 3 of 4 cases"),
         ("bob", "return 8 / x if x else 1 / 0", 1, "right in 1 of 4 cases"),
         ("cleo", "import os; os._exit(0)", 0, "ended the process"),
     ):
-        answers = {"half": f"def half(x): {answer}"}
-        nbformat.write(hand_in(key, student, answers), week / "in" / f"{student}.ipynb")
-        graded = next(graded for graded in run(week) if graded.student == student)
-        assert graded.marks[0].score == score, graded.marks[0]
-        assert words in graded.marks[0].reason
+        put(week, student, {"half": f"def half(x): {answer}"})
+        mark = run(week)[student].marks[0]
+        assert (mark.score, words in mark.reason) == (score, True), mark
 
 
 # When, which of several, and together.
@@ -811,8 +716,9 @@ def test_what_comes_late_loses_what_the_rule_says(place: Path) -> None:
         ("2026-12-30 12:00Z", 6.3, "30 days late: 30% less"),
     ):
         times.write_text(f"student,time\nADA,{at}\nbob,2026-12-24 11:00Z\n", "utf-8")
-        ada, bob = (g for g in run(place, times=str(times)) if g.student in ("ada", "bob"))
-        assert (ada.total, ada.late, bob.late) == (total, words, "")
+        found = run(place, times=str(times))
+        assert (found["ada"].total, found["ada"].late) == (total, words)
+        assert found["bob"].late == ""
     assert "30 days late" in (place / "out" / "feedback" / "ada.md").read_text("utf-8")
     page = (place / "out" / "handed-in.md").read_text("utf-8")
     assert "nothing says when 2 of 4" in page
@@ -826,7 +732,7 @@ def test_what_comes_late_loses_what_the_rule_says(place: Path) -> None:
     with pytest.raises(ValueError, match="'yesterday' is no file of students and times"):
         run(place, times="yesterday")
     os.utime(place / "in" / "ada.ipynb", (2e9, 2e9))
-    assert next(g.total for g in run(place, times="files") if g.student == "ada") == 6.3
+    assert run(place, times="files")["ada"].total == 6.3
 
 
 @pytest.mark.parametrize("stamp", ["0001-01-01 00:00:00 +23:59", "9999-12-31 23:59:59 -23:59"])
@@ -836,10 +742,8 @@ def test_an_hour_that_no_clock_has_stops_nobody(place: Path, stamp: str) -> None
         (place / "in" / name).mkdir()
         (place / "in" / f"{name}.ipynb").rename(place / "in" / name / "week-1.ipynb")
     (place / "in" / "bob" / "timestamp.txt").write_text(stamp, "utf-8")
-    assert {g.student: g.late for g in run(place, times="nbgrader")}["bob"] == ""
-    assert "there is a deadline, and nothing says when" in (
-        place / "out" / "handed-in.md"
-    ).read_text("utf-8")
+    assert run(place, times="nbgrader")["bob"].late == ""
+    assert "there is a deadline, and nothing says when" in said_by(place, "handed-in.md")
     metadata = f"submission_1:\n  :created_at: {stamp}\n"
     (place / "in" / "submission_metadata.yml").write_text(metadata, "utf-8")
     assert run(place)
@@ -848,23 +752,21 @@ def test_an_hour_that_no_clock_has_stops_nobody(place: Path, stamp: str) -> None
 @pytest.mark.parametrize(("keep", "total"), [("last", 8), ("first", 0), ("best", 9)])
 def test_of_several_the_one_counts_that_the_rule_says(place: Path, keep: str, total: int) -> None:
     with_rules(place, f"KEEP = {keep!r}")
-    key, folder = load_key(place / "key"), place / "in"
-    for name, answers, solved, at in (
+    for name, answers, is_solved, at in (
         ("ada (1)", {"product_flops": WRONG}, True, 3),
         ("ada", {}, True, 2),
         ("ada-2", {}, False, 1),
     ):
-        path = folder / f"{name}.ipynb"
-        nbformat.write(hand_in(key, "ada", answers, solved=solved), path)
+        path = put(place, "ada", answers, name=name, solved=is_solved)
         os.utime(path, (1e9 + at, 1e9 + at))
-    assert next(g.total for g in run(place) if g.student == "ada") == total
+    assert run(place)["ada"].total == total
 
 
 @pytest.mark.parametrize(("early", "total"), [(True, 9), (False, 8)])
 def test_the_best_is_judged_by_its_own_hour(place: Path, early: bool, total: int) -> None:
     """Of a right notebook in time and a worse one that came late, nothing is late."""
     with_rules(place, 'KEEP = "best"\nDEADLINE = Deadline("2026-11-30 12:00Z", per_day=50)')
-    key, folder = load_key(place / "key"), place / "in"
+    folder = place / "in"
     (folder / "ada.ipynb").unlink()
     before, after = (datetime.fromisoformat(f"2026-11-30T{h}:00+00:00") for h in (11, 13))
     worse = {"product_flops": WRONG}
@@ -872,14 +774,12 @@ def test_the_best_is_judged_by_its_own_hour(place: Path, early: bool, total: int
         ("ada", {} if early else worse, before),
         ("ada-2", worse if early else {}, after),
     ):
-        nbformat.write(hand_in(key, "ada", answers), folder / f"{name}.ipynb")
-        os.utime(folder / f"{name}.ipynb", (at.timestamp(), at.timestamp()))
-    ada = next(g for g in run(place, times="files") if g.student == "ada")
+        os.utime(put(place, "ada", answers, name=name), (at.timestamp(), at.timestamp()))
+    ada = run(place, times="files")["ada"]
     assert (ada.total, ada.late) == (total, "")
     for name in ("ada", "ada-2"):
         (folder / f"{name}.ipynb").rename(folder / f"ada_{'LATE_' * (name != 'ada')}7_8_w.ipynb")
-    again = next(g for g in run(place) if g.student == "ada")
-    assert ("late, as Canvas says" in again.flag) != early
+    assert ("late, as Canvas says" in run(place)["ada"].flag) != early
 
 
 def test_a_group_hands_in_once(tmp_path: Path) -> None:
@@ -887,10 +787,10 @@ def test_a_group_hands_in_once(tmp_path: Path) -> None:
     key = build_one(EXAMPLE, tmp_path, roster)
     (tmp_path / "in").mkdir()
     nbformat.write(hand_in(key, "bob"), tmp_path / "in" / "bob.ipynb")
-    folders = (tmp_path / "in", tmp_path / "key" / "week-1", tmp_path / "out")
-    found = grade(*folders, sandbox=bubblewrap_works(), limits=LIMITS, say=lambda _: None)
-    assert {g.student: (g.total, g.flag) for g in found} == {"ada": (9, ""), "bob": (9, "")}
-    assert "`ada` handed in together with `bob`" in (tmp_path / "out" / "handed-in.md").read_text()
+    found = run(tmp_path, key="key/week-1")
+    told = {student: (each.total, each.flag) for student, each in found.items()}
+    assert told == {"ada": (9, ""), "bob": (9, "")}
+    assert "`ada` handed in together with `bob`" in said_by(tmp_path, "handed-in.md")
 
 
 # What systems read.
@@ -1017,28 +917,24 @@ def test_a_sheet_survives_a_spreadsheet(week: Path) -> None:
     assert all(row[-1].startswith("v") for row in rows(sheet)[1:]), "never a number"
     excel(sheet, lambda row: [row[0].lstrip("0"), "x", *row[2:]])
     for _ in range(2):
-        found = {graded.student: graded.marks[1].score for graded in run(week)}
+        found = {student: graded.marks[1].score for student, graded in run(week).items()}
         assert found == {"007": 2, "0080": 2}
 
 
-def test_what_a_person_filled_in_is_never_thrown_away(
-    week: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_person_filled_in_is_never_thrown_away(week: Path) -> None:
     """Rows of an id that nobody has stay and are told; so do points of an answer that is gone."""
     run(week)
     sheet = week / "out" / "marking" / "why.csv"
     excel(sheet, lambda row: [row[0].replace("ada", "adda"), "x", *row[2:]])
-    grade(week / "in", week / "key", week / "out", sandbox=bubblewrap_works(), limits=LIMITS)
-    assert (
-        "marking/why.csv: nobody is called adda: those rows do not count" in capsys.readouterr().err
-    )
-    assert next(row for row in rows(sheet) if row[0] == "adda")[1] == "x"
-    key = load_key(week / "key")
-    nbformat.write(hand_in(key, "bob", solved=False), week / "in" / "bob.ipynb")
+    said: list[str] = []
+    run(week, say=said.append)
+    assert "marking/why.csv: nobody is called adda: those rows do not count" in said
+    assert [*by_student(sheet)["adda"].values()][1] == "x"
+    put(week, "bob", solved=False)
     run(week)
-    assert "the former answer got 2" in next(row for row in rows(sheet) if row[0] == "bob")[5]
+    assert "the former answer got 2" in [*by_student(sheet)["bob"].values()][5]
     excel(sheet, lambda row: [row[0].replace("adda", "ada"), *row[1:]])
-    bob = {graded.student: graded.marks[1] for graded in run(week)}["bob"]
+    bob = run(week)["bob"].marks[1]
     assert (bob.score, bob.reason) == (0, "not answered")
 
 
@@ -1056,11 +952,10 @@ def test_what_was_changed_since_the_key_was_made_is_told(tmp_path: Path) -> None
     key = build_one(tmp_path / "week-1.md", tmp_path / "out", ["ada"])
     (tmp_path / "in").mkdir()
     nbformat.write(hand_in(key, "ada"), tmp_path / "in" / "ada.ipynb")
-    folders = (tmp_path / "in", tmp_path / "out" / "key" / "week-1", tmp_path / "graded")
 
     def warned() -> bool:
         said: list[str] = []
-        grade(*folders, sandbox=bubblewrap_works(), limits=LIMITS, say=said.append)
+        run(tmp_path, key="out/key/week-1", say=said.append)
         return any("has changed since the key was made: run make course" in line for line in said)
 
     assert not warned()
@@ -1078,11 +973,7 @@ def test_a_folder_above_the_key_is_told_before_anything_is_touched(week: Path) -
 
 
 def test_gradescope_says_what_a_person_marks(week: Path) -> None:
-    write_zip(week / "key", week / "autograder.zip")
-    root = week / "autograder"
-    with zipfile.ZipFile(week / "autograder.zip") as archive:
-        archive.extractall(root / "source")
-    (root / "submission").mkdir()
-    shutil.copy(week / "in" / "ada.ipynb", root / "submission")
-    found = autograder(root)
+    unpacked(week / "key", week / "autograder")
+    shutil.copy(week / "in" / "ada.ipynb", week / "autograder" / "submission")
+    found = graded_there(week / "autograder")
     assert (found["score"], found["output"]) == (4, "A person marks: Why?, Draw.")

@@ -15,6 +15,7 @@ from typing import Any
 import nbformat
 import numpy as np
 import pytest
+from notebook_checks import blocks, graded_in
 
 from costlib import iomodel
 from costlib.iomodel import Schedule
@@ -23,10 +24,8 @@ from course.builder.answer_key import Key, load_key
 from course.builder.assignments import build_one
 from course.builder.questions import Question
 from course.builder.samples import hand_in
-from course.grader.batch import grade
 from course.grader.board import places, pseudonym, write_board
 from course.grader.marking import Graded, Mark
-from course.grader.sandbox import Limits, bubblewrap_works
 from paths import ROOT
 
 PAGE = ROOT / "course" / "contest" / "transfers.md"
@@ -86,13 +85,7 @@ def graded(
     for number, (student, code) in enumerate(answers.items()):
         notebook = hand_in(key, student, {"product_moves": code}, solved=False)
         nbformat.write(notebook, place / "in" / f"{number}.ipynb")
-    results = grade(
-        *(place / name for name in ("in", "key/transfers", "out")),
-        sandbox=bubblewrap_works(),
-        limits=Limits(call=10, question=30),
-        say=lambda _: None,
-        **options,
-    )
+    results = graded_in(place, "key/transfers", **options)
     return {g.student: m for g in results for m in g.marks if m.question == "product_moves"}
 
 
@@ -127,7 +120,7 @@ def test_three_honest_schedules_are_ranked_and_ties_shared(key: Key, tmp_path: P
         "eve": None,
         "fay": None,
     }
-    shown = [(row[1], row[2]) for row in board(tmp_path)]
+    shown = [tuple(row[1:3]) for row in board(tmp_path)]
     assert sorted(shown[:2]) == [("1", "bob"), ("1", "dan")]
     assert shown[2:] == [("3", "cleo"), ("4", "ada")]
     assert {mark.score for name, mark in found.items() if name < "e"} == {2}
@@ -141,77 +134,25 @@ def test_three_honest_schedules_are_ranked_and_ties_shared(key: Key, tmp_path: P
     assert f"{pseudonym(own, 'bob')}</td><td>{best:,}</td>" in page
 
 
-LIES = {
-    "counts nothing in its own memory": (
-        "from costlib.iomodel.memory import TwoLevelMemory as T\n"
-        "hold = T._hold\n"
-        "def free(self, *a):\n    self.reads = self.writes = 0\n    return hold(self, *a)\n"
-        f"T._hold = free\n{ENTRIES}"
-    ),
-    "sets the counters back": ENTRIES.replace(
-        "    return", "    schedule._hands.memory.reads = 0\n    return"
-    ),
-    "puts its own player in place": f"iomodel.play = lambda *a, **k: None\n{ENTRIES}",
-}
-CHEATS = {
+def written(heading: str) -> dict[str, str]:
+    """Answers that stand in moves.md."""
+    whole = {"ENTRIES\n": ENTRIES, "BEST\n": BEST}
+    found = {title: code for title, (_, code) in blocks("moves.md")[heading].items()}
+    for name, code in whole.items():
+        found = {title: each.replace(name, code) for title, each in found.items()}
+    return found
+
+
+COUNTERS = "    schedule._hands.memory.reads = 0\n    return"
+UNLIMITED = '    schedule._hands.memory.capacity = None\n    schedule.reserve("C"'
+UNREAD = "    schedule.moves = [s for s in schedule.moves if s[0] != 'load']\n    return"
+LIES = written("Lies about counts")
+LIES |= {"sets the counters back": ENTRIES.replace("    return", COUNTERS)}
+CHEATS = written("Not a schedule") | {
     "a memory of its own size": ALL_AT_ONCE.replace("Schedule(M,", "Schedule(10**6,"),
-    "lifts the capacity": ALL_AT_ONCE.replace(
-        '    schedule.reserve("C"',
-        '    schedule._hands.memory.capacity = None\n    schedule.reserve("C"',
-    ),
-    "says its count": "def product_moves(m, k, n, M):\n    return {'reads': 0, 'writes': 0}",
-    "an object that is right for all": (
-        "class Right(list):\n    def __eq__(self, other): return True\n"
-        "def product_moves(m, k, n, M):\n    return Right([['load', 'A', 0, m, 0, k]])"
-    ),
+    "lifts the capacity": ALL_AT_ONCE.replace('    schedule.reserve("C"', UNLIMITED),
     "the schedule and not its moves": ENTRIES.replace("schedule.moves", "schedule"),
-    "loads less than it says": ENTRIES.replace(
-        "    return",
-        "    schedule.moves = [s for s in schedule.moves if s[0] != 'load']\n    return",
-    ),
-    "knows the data": (
-        "import numpy as np\n"
-        "def product_moves(m, k, n, M):\n"
-        "    draw = np.random.default_rng(0).standard_normal\n"
-        "    C = draw((m, k)) @ draw((k, n))\n"
-        "    schedule = Schedule(M, A=(m, k), B=(k, n))\n"
-        "    schedule.reserve('C', m, n)\n"
-        "    for i in range(m):\n        for j in range(n):\n"
-        "            with schedule.allocate('c', 1, 1, fill=C[i, j]) as c:\n"
-        "                schedule.store(c, 'C', slice(i, i + 1), slice(j, j + 1))\n"
-        "    return schedule.moves"
-    ),
-    "makes the generator its own": (
-        "import numpy as np, costlib.iomodel.memory.schedule as s\n"
-        "np.random.default_rng = lambda *a: type('G', (), {'standard_normal': np.zeros})()\n"
-        "def product_moves(m, k, n, M):\n"
-        "    schedule = Schedule(M, A=(m, k), B=(k, n))\n"
-        "    schedule.reserve('C', m, n)\n"
-        "    with schedule.allocate('c', 1, 1, fill=0) as c:\n"
-        "        for i in range(m):\n            for j in range(n):\n"
-        "                schedule.store(c, 'C', slice(i, i + 1), slice(j, j + 1))\n"
-        "    return schedule.moves"
-    ),
-    "right for the sizes of the page alone": f"{BEST}right = product_moves\n"
-    "def product_moves(m, k, n, M):\n    return right(m, k, n, M if M == 40 else 10**6)",
-    "writes to the answer's channel": (
-        "import os\n"
-        "def product_moves(m, k, n, M):\n"
-        "    os.write(3, b'\\0\\0\\0\\x02{}')\n    return []"
-    ),
-    "looks for the grader": (
-        "import gc, sys\n"
-        "def product_moves(m, k, n, M):\n"
-        "    frame = sys._getframe()\n"
-        "    while frame:\n"
-        "        assert not {'inputs', 'QUESTIONS'} & {*frame.f_locals, *frame.f_globals}\n"
-        "        frame = frame.f_back\n"
-        "    return [o for o in gc.get_objects() if type(o).__name__ == 'SlowArray'] or []"
-    ),
-    "never ends": "def product_moves(m, k, n, M):\n    while True: pass",
-    "a list without end": (
-        "def product_moves(m, k, n, M):\n    return [['load', 'A', 0, 1, 0, 1]] * 10**6"
-    ),
+    "loads less than it says": ENTRIES.replace("    return", UNREAD),
 }
 
 
@@ -278,50 +219,29 @@ def test_fewer_than_the_bound_is_no_count(product: Question, monkeypatch: Any) -
     assert "fewer than the bound" in forged(product, honest)
 
 
-def attention_moves(n: int, d: int, M: int, *, steady: bool = True, keys: int | None = None) -> Any:
-    """A row at a time; without the maxima, or without the last keys, it is not attention."""
-    schedule = Schedule(M, Q=(n, d), K=(n, d), V=(n, d))
-    schedule.reserve("O", n, d)
-    for i in range(n):
-        row = slice(i, i + 1)
-        with (
-            schedule.load("Q", row) as q,
-            schedule.allocate("o", 1, d, fill=0) as o,
-            schedule.allocate("top", 1, fill=float("-inf") if steady else 0) as top,
-            schedule.allocate("total", 1, fill=0) as total,
-            schedule.allocate("change", 1) as change,
-            schedule.allocate("s", 1) as s,
-        ):
-            for j in range(n if keys is None else keys):
-                with schedule.load("K", slice(j, j + 1)) as k:
-                    s.set_product(q, k.T)
-                change.copy_from(top)
-                if steady:
-                    top.raise_to_row_maxima(s)
-                change -= top
-                change.exp()
-                s -= top
-                s.exp()
-                total *= change
-                total += s
-                o *= change
-                with schedule.load("V", slice(j, j + 1)) as v:
-                    o.add_product(s, v)
-            o /= total
-            schedule.store(o, "O", row)
-    return schedule.moves
+def attention_moves(key: Key, *changes: tuple[str, str], **sizes: int) -> Any:
+    """The page's own schedule, with changes of its text; here a row at a time."""
+    code = key.exercise("attention_moves").function
+    for old, new in changes:
+        assert old in code
+        code = code.replace(old, new)
+    space: dict[str, Any] = {"math": math, "Schedule": Schedule, "spans": spans}
+    exec(code, space)
+    return space["attention_moves"](**sizes)
 
 
-def test_attention_is_whole_and_steady(attention: Question) -> None:
+def test_attention_is_whole_and_steady(key: Key, attention: Question) -> None:
+    """Without the maxima, or without the last key, it is not attention."""
     case = {"n": 12, "d": 3, "M": 20}
     assert attention.count is not None
     assert attention.least is not None
-    honest = attention_moves(**case)
+    honest = attention_moves(key, **case)
     assert attention.judge(case, None, honest) is True
     assert attention.count(honest, **case) == 12 * 3 * (2 + 2 * 12)
     assert attention.count(honest, **case) >= attention.least(**case)
-    wrong = [attention_moves(**case, steady=False), attention_moves(**case, keys=11)]
-    for moves in wrong:
+    maxima = ("top.raise_to_row_maxima(score)", "pass"), ("fill=-math.inf", "fill=0")
+    for changes in (maxima, [("for key in spans(n, 1)", "for key in spans(n - 1, 1)")]):
+        moves = attention_moves(key, *changes, **case)
         assert "not right" in str(attention.judge(case, None, moves))
 
 
@@ -386,8 +306,7 @@ def test_a_board_can_be_made_again_with_names(tmp_path: Path) -> None:
     """From the journal: nobody is graded twice for it."""
     graded(tmp_path, {"ada": THIRDS})
     journal = (tmp_path / "out" / "journal.jsonl").read_bytes()
-    folders = (tmp_path / name for name in ("in", "key/transfers", "out"))
-    grade(*folders, sandbox=bubblewrap_works(), say=lambda _: None, names=True)
+    graded_in(tmp_path, "key/transfers", names=True)
     assert (tmp_path / "out" / "journal.jsonl").read_bytes() == journal
     assert "<td>ada</td>" in (tmp_path / "out" / "board.html").read_text("utf-8")
 

@@ -11,20 +11,20 @@ import csv
 import json
 import os
 import random
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-from notebook_checks import HEAD
+from notebook_checks import HALF, a_page, in_words, solved
 
 import sampling
 from course.builder.assignments import build_one
 from course.builder.samples import hand_in
 from course.grader.sandbox import bubblewrap_works
 from paths import ROOT
+from programs import run
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the grader runs on Linux"),
@@ -32,37 +32,17 @@ pytestmark = [
 ]
 HOW_MANY = sampling.number(150, 2000)
 HONEST = ("ada", "bob@example.org", "Zo\u00eb Quine")
-PAGE = (
-    HEAD
-    + """# A week
-
-**1. Half.** Half of [[x]]?
-
-```{code-cell} ipython3
-:tags: [hide-cell, solution]
-
-def half(x):
-    \"\"\"Half of it.\"\"\"
-    return x / 2
-
-print(half(3))
-```
-
-**2. Why?** Say why.
-
-+++ {"tags": ["solution"], "answer": "why"}
-
-Because it is so.
-"""
-)
 CHECKS = """
-from course import Deadline, Question
 DEADLINE = Deadline("2026-11-30 12:00Z")
 QUESTIONS = [
     Question("half", kind="number", numbers={"x": range(100, 9000)}),
     Question("why", kind="text"),
 ]
 """
+EXERCISES = (
+    solved("**1. Half.** Half of [[x]]?", HALF),
+    in_words("**2. Why?** Say why.", "why", "Because it is so."),
+)
 CODE = (
     *("1 / 0", "raise SystemExit", "import os; os._exit(3)", "print('x' * 10**6)", "def half(: 1"),
     *("%%bash\nls", "!ls", "half = None", "half = property(print)", "class half: pass", "del half"),
@@ -166,10 +146,9 @@ class Fuzz:
 
 
 def test_whatever_comes_the_batch_ends_and_takes_nothing_from_others(tmp_path: Path) -> None:
-    (tmp_path / "week.md").write_text(PAGE, "utf-8")
-    (tmp_path / "week.checks.py").write_text(CHECKS, "utf-8")
     students = [f"s{number}" for number in range(HOW_MANY)]
-    key = build_one(tmp_path / "week.md", tmp_path, [*HONEST, *students])
+    page = a_page(tmp_path, CHECKS, *EXERCISES)
+    key = build_one(page, tmp_path, [*HONEST, *students])
     for number, student in enumerate(students):
         fuzz, folder = Fuzz(f"{sampling.SEED}: {number}"), tmp_path / "in" / student
         folder.mkdir(parents=True)
@@ -183,15 +162,7 @@ def test_whatever_comes_the_batch_ends_and_takes_nothing_from_others(tmp_path: P
         nbformat.write(hand_in(key, student), tmp_path / "in" / f"{student}.ipynb")
     command = ["grade", "in", "key/week", "out", "-j", "2"]
     command += [] if bubblewrap_works() else ["--no-sandbox"]
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, *command],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    said = run("-c", MEASURED, *command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)})
     with (tmp_path / "out" / "grades.csv").open(encoding="utf-8", newline="") as file:
         found = {row["student"]: row for row in csv.DictReader(file)}
     assert sorted(found) == sorted([*HONEST, *students])
@@ -200,7 +171,7 @@ def test_whatever_comes_the_batch_ends_and_takes_nothing_from_others(tmp_path: P
         assert found[student]["flag"] == ""
     ways = {row["reason"] for row in found.values()}
     assert len(ways) > sampling.number(5, 10), "they fail in many ways"
-    assert int(done.stdout.split()[-1]) < 2**20, "kibibytes of the largest process"
+    assert int(said.split()[-1]) < 2**20, "kibibytes of the largest process"
 
 
 #: The grader's own peak is the kernel's: `ru_maxrss` of a process that was started by exec starts

@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import zipfile
 from dataclasses import fields, replace
@@ -24,6 +23,7 @@ from course.builder.questions import Question
 from course.grader.batch import grade
 from course.grader.sandbox import bubblewrap_works
 from paths import ROOT
+from programs import ended, run
 
 PAGE = (ROOT / "book" / "instructors.md").read_text("utf-8")
 BLOCKS = re.findall(r"^(`{3,4})(\w*)\n(.*?)^\1$", PAGE, re.MULTILINE | re.DOTALL)
@@ -36,14 +36,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the grader runs
 def typed(command: str, *more: str, expect: int = 0) -> str:
     """Run one printed command in the repository; what it says. The environment is this Python's,
     which make would make anew for another."""
-    done = subprocess.run(
-        [*shlex.split(command), *more],
-        cwd=ROOT,
-        env={**os.environ, "PYTHON": shlex.quote(getattr(sys, "_base_executable", sys.executable))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    python = shlex.quote(getattr(sys, "_base_executable", sys.executable))
+    done = ended(*shlex.split(command), *more, env={**os.environ, "PYTHON": python})
     assert done.returncode == expect, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -122,22 +116,10 @@ def test_every_option_and_every_word_stands_on_the_page() -> None:
     words += ["Criterion", "committed", "POOLS", "KEEP", '"first"', "CHECK=1", "remove-cell"]
     missing = [w for w in words if w not in PAGE and w not in ("name", "until")]
     for command in ("build", "grade"):
-        done = subprocess.run(
-            [sys.executable, "-m", "course", command, "--help"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        missing += [o for o in re.findall(r"(?<=[ \[])--[a-z-]+", done.stdout) if o not in PAGE]
-    by_make = {
-        "--help",
-        "--students",
-        "--checks",
-        "--exercises",
-        "--check",
-        "--only",
-    }  # ROSTER, CHECK, practice, WHICH
+        said = run("-m", "course", command, "--help")
+        missing += [o for o in re.findall(r"(?<=[ \[])--[a-z-]+", said) if o not in PAGE]
+    # ROSTER, CHECK, practice, WHICH
+    by_make = {"--help", "--students", "--checks", "--exercises", "--check", "--only"}
     assert set(missing) <= by_make, missing
 
 

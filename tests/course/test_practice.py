@@ -8,7 +8,6 @@ import math
 import os
 import re
 import runpy
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -84,8 +83,12 @@ def test_every_exercise_of_the_book_is_checked() -> None:
 
 
 @by_chapter
-def test_every_exercise_has_a_number_and_hidden_cases_and_words_for_mistakes(chapter: str) -> None:
+def test_every_exercise_is_whole_and_its_notebook_gives_nothing_away(chapter: str) -> None:
+    """A number, hidden cases, and words for mistakes."""
     key = key_of(chapter)
+    for student in ("", "ada"):
+        is_the_solved_one_with_lines_removed(key, student)
+    holds_no_answer(key, "")
     assert [e.number for e, _ in key.graded()] == list(range(1, len(key.source.exercises) + 1))
     for exercise, question in key.graded():
         assert f'"{exercise.name}"' in key.checks
@@ -208,36 +211,28 @@ def test_a_blank_notebook_gets_nothing_and_a_kind_word(chapter: str) -> None:
 
 
 @by_chapter
-def test_each_mistake_is_known_by_its_name(chapter: str) -> None:
+def test_each_mistake_is_known_by_its_name(chapter: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the grader; in the student's notebook too, where the statement's numbers tell it from what
+    is right."""
     key = key_of(chapter)
-    for _, question in key.graded():
+    for exercise, question in key.graded():
+        example, name = exercise.example, exercise.name
+        expected = key.expected(name, example)
+        spec = notebooks.checks_for(question, example, expected, "00" * 8)
+        monkeypatch.setattr(check_cell, "CHECKS", {name: spec})
         names = [mistake.name for mistake in question.mistakes]
-        assert len(set(names)) == len(names), question.name
+        assert len(set(names)) == len(names), name
         for mistake in question.mistakes:
             sandbox: Any = Answering(mistake.answer)
             found = mark_question(key, question, Submission("", "digest"), sandbox)
-            assert found[0] == 0, f"{question.name}: {mistake.name}"
-            assert found[1].endswith(f": {mistake.name}"), f"{question.name}: {found}"
-            assert found[2] == mistake.feedback
+            assert (found[0], found[2]) == (0, mistake.feedback), f"{name}: {mistake.name}"
+            assert found[1].endswith(f": {mistake.name}"), f"{name}: {found}"
             assert re.search(r"[.?]$", mistake.feedback), mistake.feedback
-
-
-@by_chapter
-def test_each_mistake_is_named_at_once(chapter: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the student's notebook too, where the statement's numbers tell it from what is right."""
-    key = key_of(chapter)
-    for exercise, question in key.graded():
-        example = exercise.example
-        expected = key.expected(exercise.name, example)
-        spec = notebooks.checks_for(question, example, expected, "00" * 8)
-        monkeypatch.setattr(check_cell, "CHECKS", {exercise.name: spec})
-        for mistake in question.mistakes:
             wrong = as_plain(mistake.answer(**example))
-            if question.judge(example, expected, wrong) is True:
-                continue
-            said = check_cell.verdict(exercise.name, wrong)
-            assert said.lower().startswith(f"{mistake.name}? ".lower()), f"{mistake.name}: {said}"
-            assert said.endswith(mistake.feedback)
+            if question.judge(example, expected, wrong) is not True:
+                said = check_cell.verdict(name, wrong)
+                assert said.lower().startswith(f"{mistake.name}? ".lower()), said
+                assert said.endswith(mistake.feedback)
 
 
 @pytest.mark.parametrize(
@@ -257,13 +252,6 @@ def test_numpys_numbers_are_as_good(
     spec = notebooks.checks_for(key.questions[name], example, expected, "00" * 8)
     monkeypatch.setattr(check_cell, "CHECKS", {name: spec})
     assert check_cell.verdict(name, answer(expected)) is True
-
-
-@by_chapter
-def test_a_student_notebook_gives_nothing_away(chapter: str) -> None:
-    is_the_solved_one_with_lines_removed(key_of(chapter), "")
-    is_the_solved_one_with_lines_removed(key_of(chapter), "ada")
-    holds_no_answer(key_of(chapter), "")
 
 
 @pytest.mark.parametrize(
@@ -298,14 +286,8 @@ def test_an_answer_of_which_many_are_right(
     assert found is True if not words else words in str(found)
 
 
-MODEL = {
-    "layers": 37,
-    "d_model": 2432,
-    "heads": 19,
-    "d_ff": 6656,
-    "tokens": 56_559_905_280,
-    "share": 0.9966,
-}
+MODEL = {"layers": 37, "d_model": 2432, "heads": 19, "d_ff": 6656}
+MODEL |= {"tokens": 56_559_905_280, "share": 0.9966}
 
 
 @pytest.mark.parametrize(
@@ -340,15 +322,9 @@ def test_it_runs_alone_in_an_empty_folder(tmp_path: Path) -> None:
     (tmp_path / "alone.py").write_text(code.replace("%pip", "pass  # "), "utf-8")
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "costlib").symlink_to(ROOT / "costlib", target_is_directory=True)
-    done = subprocess.run(
-        [sys.executable, "alone.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("not answered yet.") == len(key_of("kvcache").graded())
+    about = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    said = programs.run("alone.py", cwd=tmp_path, env=about)
+    assert said.count("not answered yet.") == len(key_of("kvcache").graded())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the grader runs on Linux")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from notebook_checks import EXAMPLE
+from notebook_checks import EXAMPLE, a_page, in_words, solved
 
 from course.__main__ import main
 from course.builder.answer_key import Key
@@ -17,56 +17,19 @@ from course.builder.prairielearn import EXACT, write_questions
 from paths import ROOT
 
 pytestmark = pytest.mark.usefixtures("fast_hashes")
-PAGE = """\
----
-kernelspec: {display_name: Python 3, language: python, name: python3}
----
-# Squares
-
-**1. A square.** What is the square of n, as in [[n]]²?
-
-```{code-cell} ipython3
-:tags: [hide-cell, solution]
-
-def square_of(n):
-    \"\"\"n times n.\"\"\"
-    return n * n
-
-print(square_of(3))
-```
-
-**2. A half.** Half of n, and what is below it.
-
-```{code-cell} ipython3
-:tags: [hide-cell, solution]
-
-def halves_of(n):
-    \"\"\"Two halves.\"\"\"
-    return [n / 2, n // 2]
-
-print(halves_of(3))
-```
-"""
-CHECKS = """\
-from course import Mistake, Question
-
+SQUARE = 'def square_of(n):\n    """n times n."""\n    return n * n\n\nprint(square_of(3))'
+HALVES = 'def halves_of(n):\n    """Both."""\n    return [n / 2, n // 2]\n\nprint(halves_of(3))'
+CHECKS = """
 QUESTIONS = [
     Question("square_of", numbers={"n": range(2, 9)},
         mistakes=[Mistake("twice", lambda n: 2 * n, "Times itself, not times 2.")]),
     Question("halves_of", numbers={"n": range(2, 9)}),
 ]
 """
-
-
-WORDS = """
-**3. Why?** Say it in a sentence.
-
-+++ {"tags": ["solution"], "answer": "why"}
-
-Because it is.
-
-+++
-"""
+EXERCISES = (
+    solved("**1. A square.** What is the square of n, as in [[n]]²?", SQUARE),
+    solved("**2. A half.** Half of n, and what is below it.", HALVES),
+)
 
 
 def asked(folder: Path, seed: int, said: Any = None) -> dict[str, Any]:
@@ -82,9 +45,9 @@ def asked(folder: Path, seed: int, said: Any = None) -> dict[str, Any]:
 
 
 def squares(tmp_path: Path, times: int = 1) -> Key:
-    (tmp_path / "w.md").write_text(PAGE.replace("n * n", f"n * n * {times}"), "utf-8")
-    (tmp_path / "w.checks.py").write_text(CHECKS, "utf-8")
-    return build_one(tmp_path / "w.md", tmp_path, [])
+    square, halves = EXERCISES
+    square = square.replace("n * n", f"n * n * {times}")
+    return build_one(a_page(tmp_path, CHECKS, square, halves, name="w"), tmp_path, [])
 
 
 def test_each_variant_is_right_and_a_known_mistake_is_told(tmp_path: Path) -> None:
@@ -130,8 +93,8 @@ def test_the_id_of_a_question_stays_whatever_is_drawn(tmp_path: Path) -> None:
 def test_the_command_says_what_it_leaves_to_the_grader(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    squares(tmp_path)
-    (tmp_path / "w.md").write_text(PAGE + WORDS, "utf-8")
+    why = in_words("**3. Why?** Say it in a sentence.", "why", "Because it is.")
+    a_page(tmp_path, CHECKS, *EXERCISES, why, name="w")
     asks = ["prairielearn", str(tmp_path), str(tmp_path / "pl"), "--variants"]
     assert main([*asks, "4"]) == 0
     said = capsys.readouterr().out

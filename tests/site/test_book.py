@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pkgutil
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -15,6 +13,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from pybtex.database import parse_file
 
 import costlib
+import programs
 from paths import ROOT
 from tools import contents
 from tools.pages import claims, generated, numbers, pairs, prose
@@ -33,8 +32,31 @@ def notebook(page: Path) -> nbformat.NotebookNode:
 
 
 @pytest.mark.parametrize("page", PAIRS, **by_name)
-def test_pair_is_in_sync_and_executed(page: Path) -> None:
+def test_a_page_keeps_its_promises(page: Path) -> None:
+    """In sync and executed; figures described and mentioned; numbers from code, also where readers
+    add cells; claims asserted and timings held to them."""
     assert pairs.problems(page) == [], "run `make sync`"
+    cells = notebook(page)
+    assert prose.figures_without_text(cells) == []
+    assert prose.unmentioned_figures(page.read_text("utf-8")) == []
+    assert numbers.uncomputed(cells) == []
+    assert numbers.uncomputed(with_more(cells)) == []
+    assert claims.slips(cells) == []
+
+
+@pytest.mark.parametrize("page", PAIRS, **by_name)
+def test_cells_are_short_and_ignored_outputs_say_so(page: Path) -> None:
+    said = ""
+    for cell in notebook(page).cells:
+        if cell.cell_type == "code":
+            lines = [line for line in cell.source.splitlines() if line.strip()]
+            assert len(lines) <= 12, cell.source
+            assert max(map(len, lines)) <= 80, max(lines, key=len)
+        elif cell.cell_type == "markdown":
+            said = cell.source
+        assert "raises-exception" not in claims.tags(cell)
+        if claims.IGNORED in claims.tags(cell):
+            assert "ignore" in said, "the text above an ignored output says why"
 
 
 def test_every_notebook_has_its_markdown() -> None:
@@ -44,16 +66,6 @@ def test_every_notebook_has_its_markdown() -> None:
 
 def test_every_page_is_in_the_table_of_contents() -> None:
     assert pairs.orphans() == set()
-
-
-@pytest.mark.parametrize("page", PAIRS, **by_name)
-def test_figures_have_a_text_alternative(page: Path) -> None:
-    assert prose.figures_without_text(notebook(page)) == []
-
-
-@pytest.mark.parametrize("page", PAIRS, **by_name)
-def test_numbers_in_prose_come_from_code(page: Path) -> None:
-    assert numbers.uncomputed(notebook(page)) == []
 
 
 def with_more(page: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -67,11 +79,6 @@ def with_more(page: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return new_notebook(cells=made)
 
 
-@pytest.mark.parametrize("page", PAIRS, **by_name)
-def test_another_cell_takes_no_numbers_evidence_away(page: Path) -> None:
-    assert numbers.uncomputed(with_more(notebook(page))) == []
-
-
 def test_another_last_digit_is_noticed() -> None:
     """On all pages together; that some wrong number is right near it is chance, and rare."""
     noticed, tried = map(sum, zip(*(numbers.caught(notebook(page)) for page in PAIRS), strict=True))
@@ -80,32 +87,18 @@ def test_another_last_digit_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, **by_name)
-def test_prose_reads_well_everywhere(page: Path) -> None:
-    assert prose.slips(page.read_text("utf-8")) == []
-
-
-@pytest.mark.parametrize("page", WRITTEN, **by_name)
-def test_prose_has_no_slips_of_style(page: Path) -> None:
-    assert prose.style_slips(page.read_text("utf-8")) == []
+def test_prose_reads_well(page: Path) -> None:
+    """Its letters are on the notation page. What is made from docstrings has a style of its own."""
+    text = page.read_text("utf-8")
+    assert prose.slips(text) == []
+    if page in WRITTEN:
+        assert prose.style_slips(text) == []
+        assert prose.unknown_letters(text, prose.known_letters(NOTATION)) == set()
 
 
 def test_spelling() -> None:
     files = [str(page) for page in [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]]
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "codespell_lib",
-            "-L",
-            "ege",
-            "--ignore-regex",
-            r"\$[^$]+\$",
-            *files,
-        ],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout
+    programs.run("-m", "codespell_lib", "-L", "ege", "--ignore-regex", r"\$[^$]+\$", *files)
 
 
 def test_no_letter_has_two_meanings() -> None:
@@ -114,23 +107,12 @@ def test_no_letter_has_two_meanings() -> None:
     assert sorted({letter for letter in known if known.count(letter) > 1}) == []
 
 
-@pytest.mark.parametrize("page", WRITTEN, **by_name)
-def test_every_letter_is_on_the_notation_page(page: Path) -> None:
-    known = prose.known_letters(NOTATION)
-    assert prose.unknown_letters(page.read_text("utf-8"), known) == set()
-
-
 @pytest.mark.parametrize("page", CHAPTERS, **by_name)
 def test_chapter_is_complete(page: Path) -> None:
     text = page.read_text("utf-8")
     assert prose.missing_parts(text) == []
     assert prose.words(text) >= 2500
     assert len(re.findall(r"^ +name: fig-", text, re.MULTILINE)) >= 5
-
-
-@pytest.mark.parametrize("page", PAIRS, **by_name)
-def test_every_figure_is_mentioned(page: Path) -> None:
-    assert prose.unmentioned_figures(page.read_text("utf-8")) == []
 
 
 @pytest.mark.parametrize("chapter", range(1, len(CHAPTERS) + 1))
@@ -223,30 +205,6 @@ def test_every_module_is_in_the_reference() -> None:
     rooms = {name.rpartition(".")[0] for name in public}
     lost = {name for name in public if not f"{name}.".startswith(tuple(f"{d}." for d in described))}
     assert lost <= rooms, "name these in tools/contents.py"
-
-
-@pytest.mark.parametrize("page", PAIRS, **by_name)
-def test_cells_are_short(page: Path) -> None:
-    for cell in notebook(page).cells:
-        if cell.cell_type == "code":
-            lines = [line for line in cell.source.splitlines() if line.strip()]
-            assert len(lines) <= 12, cell.source
-            assert max(map(len, lines)) <= 80, max(lines, key=len)
-
-
-@pytest.mark.parametrize("page", PAIRS, **by_name)
-def test_claims_are_asserted_and_timings_held_to_them(page: Path) -> None:
-    assert claims.slips(notebook(page)) == []
-
-
-@pytest.mark.parametrize("page", PAIRS, **by_name)
-def test_ignored_outputs_say_so(page: Path) -> None:
-    cells = notebook(page).cells
-    for number, cell in enumerate(cells):
-        assert "raises-exception" not in claims.tags(cell)
-        if claims.IGNORED in claims.tags(cell):
-            before = [c.source for c in cells[:number] if c.cell_type == "markdown"]
-            assert "ignore" in before[-1], "the text above an ignored output says why"
 
 
 def test_citation_file_is_valid() -> None:

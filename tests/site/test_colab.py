@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import venv
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import costlib
 import sampling
 from course.builder.repository import _cloned_from
 from paths import ROOT
+from programs import ended
 from tools.packages import PACKAGES
 from tools.pages import colab_check, colab_copies, pairs
 from tools.site.identity import Identity, identity, of
@@ -165,8 +167,10 @@ def test_blank_exercises_hold_no_solution(copies: Copies, name: str) -> None:
 
 
 def test_the_first_cell_installs_what_this_fork_published(copies: Copies) -> None:
-    for name in NOTEBOOKS:
-        first = copies.read(name).cells[0].source
+    """The same in every copy, but for the comment that says which page it is."""
+    cells = [copies.read(name).cells[0].source for name in NOTEBOOKS]
+    assert len({first.partition("\n")[2] for first in cells}) == 1
+    for first in cells:
         assert "--no-deps" in first
         parts = re.findall(r'^    "(.+)"$', first, re.MULTILINE)
         address, _, digest = "".join(parts).partition("#sha256=")
@@ -184,8 +188,7 @@ def bare(folder: Path) -> str:
     venv.create(folder, with_pip=False, symlinks=sys.platform != "win32")
     inside = next(p for p in (folder / "bin/python", folder / "Scripts/python.exe") if p.exists())
     ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    done = subprocess.run([str(inside), "-c", ask], capture_output=True, text=True, check=True)
-    own, ours = Path(done.stdout.strip()), Path(nbformat.__file__).parent.parent
+    own, ours = Path(ended(inside, "-c", ask).stdout.strip()), Path(nbformat.__file__).parent.parent
     # A path file inside ours (which is how an editable costlib is found) is not followed.
     (own / "packages.pth").write_text(f"{ours}\n", "utf-8")
     return str(inside)
@@ -200,20 +203,12 @@ def test_copy_runs_alone(copies: Copies, name: str, tmp_path: Path) -> None:
     """
     python = bare(tmp_path / "environment")
     probe = [python, "-c", "import costlib; print(costlib.__file__)"]
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    about: dict[str, Any] = {"cwd": tmp_path, "env": environment, "capture_output": True}
-    assert subprocess.run(probe, **about, check=False).returncode
+    about = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    assert ended(*probe, cwd=tmp_path, env=about).returncode
     executed = colab_check.run_alone(copies.path(name), python)
     assert colab_check.differences(copies.read(name), executed) == []
     assert executed.cells[0].outputs == [], "the first cell says nothing"
-    where = subprocess.run(probe, **about, text=True, check=True)
-    assert str(tmp_path) in where.stdout
-
-
-def test_the_first_cell_is_the_same_in_every_copy(copies: Copies) -> None:
-    """All but the comment that says which page it is."""
-    cells = [copies.read(name).cells[0].source.partition("\n")[2] for name in NOTEBOOKS]
-    assert set(cells) == {cells[0]}
+    assert str(tmp_path) in ended(*probe, cwd=tmp_path, env=about).stdout
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -243,11 +238,13 @@ def test_no_cell_needs_one_that_a_copy_leaves_out(name: str) -> None:
             assert {node.id for node in names} & hidden - given == set(), cell.source
 
 
-def test_the_wheel_holds_the_whole_library(copies: Copies) -> None:
-    import zipfile
-
+def test_the_wheel_holds_the_whole_library_and_pins_nothing(copies: Copies) -> None:
     with zipfile.ZipFile(next(copies.folder.glob("wheels/*/*.whl"))) as wheel:
         held = {name for name in wheel.namelist() if ".dist-info/" not in name}
+        about = next(name for name in wheel.namelist() if name.endswith("METADATA"))
+        needs = re.findall(r"^Requires-Dist: (.+)$", wheel.read(about).decode(), re.MULTILINE)
+    assert needs
+    assert [need for need in needs if re.search(r"==|<|~=", need.partition(";")[0])] == []
     files = [p for package in PACKAGES for p in (ROOT / package).rglob("*") if p.is_file()]
     files = [path for path in files if "__pycache__" not in path.parts]
     assert held == {path.relative_to(ROOT).as_posix() for path in files}
@@ -271,25 +268,15 @@ def test_installing_costlib_changes_nothing_else(
         (home / f"{name}.py").write_text(f"__version__ = {version!r}\n")
     before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
     wheel = next(copies.folder.glob("wheels/*/*.whl"))
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index"]
-    pip += ["--disable-pip-version-check", "--root-user-action=ignore", "--target", str(home)]
-    done = subprocess.run([*pip, str(wheel)], capture_output=True, text=True, check=True)
-    assert done.stdout + done.stderr == ""
+    pip = ("-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", home)
+    flags = ("--disable-pip-version-check", "--root-user-action=ignore")
+    done = ended(sys.executable, *pip, *flags, wheel)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
     after = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
     assert {path: after.get(path) for path in before} == before
     assert {path.stem for path in after if path.parent.name in ("bin", "Scripts")} == {"costlib"}
     added = {path.relative_to(home).parts[0] for path in set(after) - set(before)}
     assert added - {"bin", "Scripts"} == {*PACKAGES, f"costlib-{costlib.__version__}.dist-info"}
-
-
-def test_costlib_pins_nothing(copies: Copies) -> None:
-    import zipfile
-
-    with zipfile.ZipFile(next(copies.folder.glob("wheels/*/*.whl"))) as wheel:
-        about = next(name for name in wheel.namelist() if name.endswith("METADATA"))
-        needs = re.findall(r"^Requires-Dist: (.+)$", wheel.read(about).decode(), re.MULTILINE)
-    assert needs
-    assert [need for need in needs if re.search(r"==|<|~=", need.partition(";")[0])] == []
 
 
 def test_a_difference_is_found() -> None:

@@ -93,7 +93,7 @@ def test_the_number_moves() -> None:
 
 def test_the_family_is_the_one_of_the_library() -> None:
     [code] = printed("A family")
-    assert code in (ROOT / "costlib/model/families/dense.py").read_text("utf-8")
+    assert code in (ROOT / "costlib/model/families/decoders.py").read_text("utf-8")
 
 
 def test_the_explorer_computes_and_stands_in(tmp_path: Path) -> None:

@@ -110,12 +110,16 @@ def test_a_figure_with_a_caption_has_no_second_title(page: Path) -> None:
                 assert figure.title not in [text.text for text in words]
 
 
-def test_words_on_a_card_can_be_read() -> None:
+@pytest.mark.parametrize("page", [cards.FRONT, cards.GALLERY])
+def test_words_on_a_card_can_be_read_and_none_is_cut(page: str) -> None:
     """Where it stands beside another card, 20 rem wide and 13 high."""
-    for name, drawn in cards.pictures(BOOK):
+    for name, drawn in cards.pictures(BOOK, page):
         scale = min(1, 320 / drawn.width, 208 / drawn.height)
         sizes = re.findall(r"font(?:-size)?: ?(?:[a-z]+ )*([\d.]+)px", drawn.svg)
         assert scale * min(map(float, sizes)) >= 7.5, name
+        assert f'viewBox="0 0 {drawn.width:g} {drawn.height:g}"' in drawn.svg
+        lines = map(float, re.findall(r'<text[^>]* y="([\d.]+)"', drawn.svg))
+        assert not [y for y in lines if y - 10 < drawn.height < y + 2], name
         assert "var(" not in drawn.on("light") + drawn.on("dark"), "a file has no page around it"
 
 

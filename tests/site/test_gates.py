@@ -9,12 +9,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from paths import ROOT
+from programs import ended
 from tools.packages import PACKAGES
 from tools.pages import claims, numbers, pairs, prose
 
@@ -52,9 +54,7 @@ def project(folder: Path, pages: dict[str, str]) -> Path:
 
 def build(root: Path) -> subprocess.CompletedProcess[str]:
     """Build it as the Makefile does."""
-    return subprocess.run(
-        [sys.executable, "-c", BUILD, *FLAGS], cwd=root, capture_output=True, text=True, check=False
-    )
+    return ended(sys.executable, "-c", BUILD, *FLAGS, cwd=root)
 
 
 def test_the_makefile_builds_with_these_flags() -> None:
@@ -119,14 +119,8 @@ def test_nbval_sees_a_changed_number_and_a_changed_figure(tmp_path: Path) -> Non
     }
     for name, notebook in notebooks.items():
         nbformat.write(notebook, tmp_path / name)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "--nbval", "-q", "-p", "no:cacheprovider", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env={**os.environ, "PYTEST_ADDOPTS": ""},
-    )
+    asked = ("-m", "pytest", "--nbval", "-q", "-p", "no:cacheprovider", tmp_path)
+    done = ended(sys.executable, *asked, cwd=tmp_path, env={**os.environ, "PYTEST_ADDOPTS": ""})
     assert "2 failed, 2 passed" in done.stdout, done.stdout
     assert "FAILED number.ipynb" in done.stdout
     assert "FAILED figure.ipynb" in done.stdout
@@ -151,35 +145,30 @@ def pair(tmp_path: Path) -> Path:
     return page
 
 
-def rewrite(page: Path, **changes: object) -> list[str]:
-    """Change the last cell of the committed notebook; what is said of the pair then."""
-    notebook = nbformat.read(page.with_suffix(".ipynb"), as_version=4)
-    notebook.cells[-1].update(copy.deepcopy(changes))
-    nbformat.write(notebook, page.with_suffix(".ipynb"))
-    return pairs.problems(page)
+PNG = new_output("display_data", data={"image/png": "AAAA"})
+WARNING = new_output("stream", name="stderr", text="careful")
+FAILED = new_output("error", ename="ValueError", evalue="", traceback=[])
 
 
-def test_a_cell_without_outputs_is_seen(pair: Path) -> None:
-    assert "not executed" in rewrite(pair, execution_count=None, outputs=[])[0]
-
-
-def test_cells_out_of_order_are_seen(pair: Path) -> None:
-    assert "not executed" in rewrite(pair, execution_count=1)[0]
-
-
-def test_a_pair_out_of_sync_is_seen(pair: Path) -> None:
-    assert "differ" in rewrite(pair, source="print(6)")[0]
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"execution_count": None, "outputs": []}, "not executed"),
+        ({"execution_count": 1}, "not executed"),
+        ({"source": "print(6)"}, "differ"),
+        ({"outputs": [PNG]}, "PNG"),
+        ({"outputs": [WARNING]}, "stderr"),
+        ({"outputs": [FAILED]}, "failed with ValueError"),
+    ],
+)
+def test_a_change_of_a_notebook_is_seen(pair: Path, change: dict[str, Any], said: str) -> None:
+    """Of its last cell: without outputs, out of order, out of sync, or with what no page shows."""
+    notebook = nbformat.read(pair.with_suffix(".ipynb"), as_version=4)
+    notebook.cells[-1].update(copy.deepcopy(change))
+    nbformat.write(notebook, pair.with_suffix(".ipynb"))
+    assert said in pairs.problems(pair)[0]
     pair.with_suffix(".ipynb").unlink()
     assert "missing" in pairs.problems(pair)[0]
-
-
-def test_png_stderr_and_errors_are_seen(pair: Path) -> None:
-    png = new_output("display_data", data={"image/png": "AAAA"})
-    assert "PNG" in rewrite(pair, outputs=[png])[0]
-    warning = new_output("stream", name="stderr", text="careful")
-    assert "stderr" in rewrite(pair, outputs=[warning])[0]
-    error = new_output("error", ename="ValueError", evalue="", traceback=[])
-    assert "failed with ValueError" in rewrite(pair, outputs=[error])[0]
 
 
 def test_an_orphan_page_is_seen(tmp_path: Path) -> None:
@@ -199,27 +188,19 @@ def test_a_figure_without_text_is_seen() -> None:
 
 
 def test_a_number_typed_by_hand_is_seen() -> None:
-    for right in (
+    right = (
         "It costs 137.4 GFLOP, or $1.374 \\times 10^{11}$.",
         "137,438,953,472 FLOPs",
         "about 34 % of 400, from 30 to 34 per cent",
         "12 heads of Llama 3.1, in 16 bits",
-    ):
-        code = "x = 137438953472; y = 0.337; z = 400; w = 0.3"
-        cells = new_markdown_cell(right), new_code_cell(code)
-        assert numbers.uncomputed(executed(*cells)) == [], right
-    for wrong in (
-        "It costs 137.5 GFLOP.",
-        "It costs 137.4 TFLOP.",
-        "137,438,953,473 FLOPs",
-        "35 %",
-        "0.33 per cent",
-        "13 heads",
-        "$N = 400$",
-        "$$1.375 \\cdot 10^{11}$$",
-    ):
-        cells = new_markdown_cell(wrong), new_code_cell("x = 137438953472; y = 0.337")
-        assert len(numbers.uncomputed(executed(*cells))) == 1, wrong
+    )
+    wrong = ("It costs 137.5 GFLOP.", "It costs 137.4 TFLOP.", "137,438,953,473 FLOPs", "35 %")
+    wrong += ("0.33 per cent", "13 heads", "$N = 400$", "$$1.375 \\cdot 10^{11}$$")
+    more = "; z = 400; w = 0.3"
+    for texts, slips, code in ((right, 0, more), (wrong, 1, "")):
+        for text in texts:
+            cells = new_markdown_cell(text), new_code_cell(f"x = 137438953472; y = 0.337{code}")
+            assert len(numbers.uncomputed(executed(*cells))) == slips, text
 
 
 def test_a_number_is_looked_for_the_nearer_the_fewer_digits_it_has() -> None:
@@ -324,19 +305,10 @@ def test_a_figure_that_no_text_mentions_is_seen() -> None:
     assert prose.unmentioned_figures("See [it](#fig-b).") == ["fig-b"]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["ruff", "check", "--stdin-filename", "costlib/bad.py", "-"],
-        ["ruff", "format", "--check", "--stdin-filename", "costlib/bad.py", "-"],
-    ],
-    ids=["lint", "format"],
-)
-def test_bad_code_fails_lint_and_format(command: list[str]) -> None:
-    bad = "import os\ndef f( x ): return x\n"
-    done = subprocess.run(
-        [sys.executable, "-m", *command], input=bad, text=True, cwd=ROOT, capture_output=True
-    )
+@pytest.mark.parametrize("asked", [["check"], ["format", "--check"]], ids=["lint", "format"])
+def test_bad_code_fails_lint_and_format(asked: list[str]) -> None:
+    command = (sys.executable, "-m", "ruff", *asked, "--stdin-filename", "costlib/bad.py", "-")
+    done = ended(*command, input="import os\ndef f( x ): return x\n")
     assert done.returncode == 1, done.stderr
 
 
@@ -370,8 +342,8 @@ def test_a_bad_script_is_seen(tmp_path: Path, command: str) -> None:
     for name, text in scripts.items():
         file = tmp_path / f"{name}.js"
         file.write_text(text, "utf-8")
-        ask = [sys.executable, "-m", "tools.javascript.check", command, file]
-        found[name] = subprocess.run(ask, cwd=ROOT, capture_output=True, check=False).returncode
+        done = ended(sys.executable, "-m", "tools.javascript.check", command, file)
+        found[name] = done.returncode
     assert found == {name: int(name != "good") for name in scripts}
 
 
@@ -381,10 +353,6 @@ CACHE = "--cache-dir", ROOT / ".mypy_cache"
 
 def test_untyped_code_fails_the_type_check(tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text("def f(x):\n    return x\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", *CACHE, "bad.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+    mypy = ("-m", "mypy", "--config-file", ROOT / "pyproject.toml", *CACHE, "bad.py")
+    done = ended(sys.executable, *mypy, cwd=tmp_path)
     assert "no-untyped-def" in done.stdout

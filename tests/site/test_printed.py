@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 import random
 import shutil
-import subprocess
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,56 +21,33 @@ import sampling
 from costlib import Precision, Transformer
 from costlib.serving.server import BeyondTraining
 from costlib.units.precision import FORMATS, RECIPES
+from in_node import HERE, answers, same
 from odd_configs import MUTANTS, ROWS, changed, mutant
-from paths import DATA, ROOT, TESTS
+from paths import DATA, TESTS
 from printed.said import CASES
 from tools.pages import translate
 from tools.pages.translate import names
-from tools.site.page_weight import packaged_node
 
-HERE = ROOT / "book" / "_static" / "explorers"
-EXACT = 2**53
 Case = dict[str, Any]
 
-ASK = """
-const page = await import(process.argv[1]);
-let text = "";
-for await (const part of process.stdin) text += part;
-const options = ({ precision, ...rest }) => {
-  if (precision === undefined || typeof precision === "string") return { precision, ...rest };
-  return { precision: page.changed(page.precisionOf(null), precision), ...rest };
-};
-const asked = ({ model, device, given }) => {
+#: What the page answers: its rows, or the error's class and its words.
+ASK = """(({ model, device, given: { precision, ...rest } }) => {
+  const own = precision !== undefined && typeof precision !== 'string';
   try {
+    const options = own
+      ? { precision: page.changed(page.precisionOf(null), precision), ...rest }
+      : { precision, ...rest };
     const read = /^\\s*[{[]/.test(model) ? page.modelIn(model) : page.modelOf(model);
-    const { rows } = page.answer(read, device, options(given));
-    return rows.map((row) => Object.values(row));
+    return page.answer(read, device, options).rows.map((row) => Object.values(row));
   } catch (error) {
     return [error.name, error.message];
   }
-};
-const shown = (_, value) => (value === Infinity ? "Infinity" : value);
-console.log(JSON.stringify(JSON.parse(text).map(asked), shown));
-"""
-
-
-def node(script: str, given: Any, *modules: Path) -> Any:
-    """What a script prints that is given some JSON, and the addresses of modules."""
-    done = subprocess.run(
-        [str(packaged_node()), "--input-type=module", "-e", script, *(m.as_uri() for m in modules)],
-        input=json.dumps(given),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+})(state)"""
 
 
 def in_page(cases: list[Case], folder: Path = HERE) -> list[Any]:
     """What the page answers to each case."""
-    found: list[Any] = node(ASK, cases, folder / "costlib.js")
-    return found
+    return answers(folder, {"page": "costlib.js"}, ASK, cases)
 
 
 def in_library(case: Case) -> list[Any]:
@@ -89,19 +64,6 @@ def in_library(case: Case) -> list[Any]:
     except Exception as error:
         return [type(error).__name__, str(error)]
     return [[r.key, r.name, r.value, r.unit, r.why, r.where, r.shown] for r in rows]
-
-
-def same(page: Any, library: Any) -> bool:
-    """Equal: texts to the letter, numbers to 1 part in 10¹², whole ones below 2⁵³ exactly."""
-    if isinstance(library, list):
-        return len(page) == len(library) and all(map(same, page, library))
-    if isinstance(library, (str, bool)) or library is None:
-        return page == library and type(page) is type(library)
-    if library == math.inf:
-        return page == "Infinity"
-    if isinstance(library, int) and abs(library) < EXACT:
-        return page == library
-    return math.isclose(page, library, rel_tol=1e-12)
 
 
 # ---------------------------------------------------------------- what is asked
@@ -259,39 +221,26 @@ def test_a_changed_factor_is_seen(right: str, tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------- the printer, and its runtime
 
-SAY = """
-const [runtime, program] = process.argv.slice(1);
-const { repr } = await import(runtime);
-const { CASES } = await import(program);
-console.log(JSON.stringify([...CASES.items()].map(([name, said]) => [name, repr(said())])));
-"""
-
 
 def test_a_program_says_the_same_in_both_languages(tmp_path: Path) -> None:
-    runtime = HERE / "python.js"
-    program = tmp_path / "said.mjs"
-    where = {"runtime": runtime.as_uri(), "data": ""}
+    where = {"runtime": (HERE / "python.js").as_uri(), "data": ""}
     printed = translate.text(
         TESTS / "printed", ["printed.said.CASES"], [], entered="printed", **where
     )
-    program.write_text(printed, "utf-8")
-    assert dict(node(SAY, None, runtime, program)) == {n: repr(said()) for n, said in CASES.items()}
+    (tmp_path / "said.mjs").write_text(printed, "utf-8")
+    modules = {"runtime": str(HERE / "python.js"), "said": "said.mjs"}
+    body = "[...said.CASES.entries()].map(([name, say]) => [name, runtime.repr(say())])"
+    [found] = answers(tmp_path, modules, body, [0])
+    assert dict(found) == {name: repr(said()) for name, said in CASES.items()}
 
 
 def test_the_runtime_has_what_the_printer_takes_from_it() -> None:
-    ask = "console.log(JSON.stringify(Object.keys(await import(process.argv[1]))))"
+    [there] = answers(HERE, {"page": "python.js"}, "Object.keys(page)", [0])
     taken = {name for name, _ in names.runtime().values()}
     taken |= {f"str_{name}" for name in names.methods()}
-    assert taken <= {*node(ask, None, HERE / "python.js")}
+    assert taken <= {*there}
 
 
-WRITE = """
-const { format, repr } = await import(process.argv[1]);
-let text = "";
-for await (const part of process.stdin) text += part;
-const rows = JSON.parse(text);
-console.log(JSON.stringify(rows.map(([x, spec]) => (spec === null ? repr(x) : format(x, spec)))));
-"""
 SPECS = (None, "g", ".4g", ",.4g", ".2g", ".1g", ".0%", ".1%", ".1f", ".3f", ".0f")
 
 
@@ -306,7 +255,9 @@ def test_numbers_are_written_the_same() -> None:
     rows = [(number, spec) for number in numbers for spec in SPECS]
     rows += [(10**n + 1, spec) for n in range(3, 15) for spec in (None, ",", ".4g", ",.4g")]
     said = [repr(number) if spec is None else format(number, spec) for number, spec in rows]
-    written = zip(rows, node(WRITE, rows, HERE / "python.js"), said, strict=True)
+    body = "(([x, spec]) => (spec === null ? page.repr(x) : page.format(x, spec)))(state)"
+    found = answers(HERE, {"page": "python.js"}, body, rows)
+    written = zip(rows, found, said, strict=True)
     assert [each for each in written if each[1] != each[2]] == []
 
 

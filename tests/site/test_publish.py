@@ -9,7 +9,6 @@ from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import unquote
 
@@ -17,7 +16,7 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from browsing import BROWSER
+from browsing import BROWSER, Visit
 from paths import ROOT
 from tools.packages import PACKAGES
 from tools.site import extras, publish, sharing
@@ -62,6 +61,12 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {"ada": out, "again": work / "_build" / "html"}
 
 
+@pytest.fixture(scope="module")
+def site(published: dict[str, Path]) -> Path:
+    """What somebody published."""
+    return published["ada"]
+
+
 def files(folder: Path) -> dict[str, str]:
     """Every file of a folder: a digest of what is in it."""
     found = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -79,11 +84,11 @@ def test_two_builds_are_equal_to_the_last_byte(published: dict[str, Path]) -> No
     assert differ == {*pictures, ".buildinfo"}
 
 
-def test_no_trace_of_another_owner(published: dict[str, Path]) -> None:
+def test_no_trace_of_another_owner(site: Path) -> None:
     """Of the configuration's, for whom the site itself is built here; nor of this machine."""
     url = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["repository"]["url"]
     owner, name = url.removeprefix("https://github.com/").split("/")
-    for path in published["ada"].rglob("*"):
+    for path in site.rglob("*"):
         if path.is_file():
             held = path.read_bytes()
             traces = f"{owner}/{name}", f"{owner}.github.io"
@@ -92,9 +97,9 @@ def test_no_trace_of_another_owner(published: dict[str, Path]) -> None:
             assert b"/tmp/" not in held or path.suffix == ".js", path
 
 
-def test_addresses_are_this_owners(published: dict[str, Path]) -> None:
-    html = (published["ada"] / "book" / "matmul.html").read_text("utf-8")
-    repository, site = "ada-l/notes", "https://ada-l.github.io/notes"
+def test_addresses_are_this_owners(site: Path) -> None:
+    html = (site / "book" / "matmul.html").read_text("utf-8")
+    repository, home = "ada-l/notes", "https://ada-l.github.io/notes"
     colab = f"https://colab.research.google.com/github/{repository}/blob/gh-pages"
     for address in (
         f'href="{colab}/colab/matmul.ipynb"',
@@ -103,63 +108,55 @@ def test_addresses_are_this_owners(published: dict[str, Path]) -> None:
         f'href="https://github.com/{repository}"',
         f'href="https://github.com/{repository}/commit/{COMMIT["BOOK_COMMIT"]}"',
         'href="../colab/matmul.ipynb"',
-        f'<link rel="canonical" href="{site}/book/matmul.html"',
-        f'<meta property="og:image" content="{site}/_static/cards/matmul.png"',
+        f'<link rel="canonical" href="{home}/book/matmul.html"',
+        f'<meta property="og:image" content="{home}/_static/cards/matmul.png"',
     ):
         assert address in html, address
     for address in re.findall(rf'"{re.escape(colab)}/([^"]+)"', html):
-        assert (published["ada"] / unquote(address)).is_file()
-    setup = (published["ada"] / "colab" / "matmul.ipynb").read_text("utf-8")
-    assert f"{site}/" in setup
+        assert (site / unquote(address)).is_file()
+    setup = (site / "colab" / "matmul.ipynb").read_text("utf-8")
+    assert f"{home}/" in setup
 
 
-def test_every_page_says_what_it_is(published: dict[str, Path]) -> None:
+def test_every_page_says_what_it_is(site: Path) -> None:
     for page in PAGES:
-        html = (published["ada"] / "book" / f"{page}.html").read_text("utf-8")
+        html = (site / "book" / f"{page}.html").read_text("utf-8")
         said = dict(re.findall(r'<meta property="og:([\w:]+)" content="([^"]*)"', html))
         assert {"title", "description", "url", "image", "type"} <= set(said)
         assert 20 < len(said["description"]) <= 200
-        picture = published["ada"] / said["image"].removeprefix("https://ada-l.github.io/notes/")
+        picture = site / said["image"].removeprefix("https://ada-l.github.io/notes/")
         assert picture.is_file() == bool(BROWSER)
         assert 'name="description"' in html
         assert "c0ffeec0ff</a> of 2026-11-21" in html
         assert re.search(r"Python 3\.\d+, numpy \d", html)
 
 
-def test_a_picture_shows_the_figure_of_its_page_and_says_nothing_twice(
-    published: dict[str, Path],
-) -> None:
+def test_a_picture_shows_the_figure_of_its_page_and_says_nothing_twice(site: Path) -> None:
     said = {"site_name": "A book", "title": "A page", "description": "What is on it & why?"}
     figure = sharing.figure_of(ROOT / "book" / "matmul")
     assert "5 multiply-adds make one output" in figure
     assert sharing.figure_of(ROOT / "book" / "glossary") == ""
-    shown = BeautifulSoup(sharing.card(said, figure, published["ada"]), "html.parser")
+    shown = BeautifulSoup(sharing.card(said, figure, site), "html.parser")
     assert [each.text for each in shown.main.children] == [*said.values()]
     assert shown.svg
-    front = BeautifulSoup(
-        sharing.card({**said, "title": "A book"}, "", published["ada"]), "html.parser"
-    )
+    front = BeautifulSoup(sharing.card({**said, "title": "A book"}, "", site), "html.parser")
     assert front.main.text.count("A book") == 1
 
 
-def test_beside_the_pages(published: dict[str, Path]) -> None:
-    site = published["ada"]
+def test_beside_the_pages(site: Path) -> None:
     for name in ("llms.txt", "book.md", "sitemap.xml", "404.html", "robots.txt", ".nojekyll"):
         assert (site / name).is_file()
-    for name in re.findall(
-        r"<loc>https://ada-l\.github\.io/notes/(.+?)</loc>",
-        (site / "sitemap.xml").read_text("utf-8"),
-    ):
-        assert (site / name).is_file()
-    text = (site / "llms.txt").read_text("utf-8")
-    for name in re.findall(r"\(https://ada-l\.github\.io/notes/([^)]+)\)", text):
-        assert (site / name).is_file()
+    for list_, link in (("sitemap.xml", "<loc>{}(.+?)</loc>"), ("llms.txt", r"\({}([^)]+)\)")):
+        start, text = r"https://ada-l\.github\.io/notes/", (site / list_).read_text("utf-8")
+        named = re.findall(link.format(start), text)
+        assert named
+        assert [name for name in named if not (site / name).is_file()] == []
     assert "costlib.matmul(m, k, n).flops" in (site / "book.md").read_text("utf-8")
     assert len(list(site.glob("wheels/*/costlib-*.whl"))) == 1
 
 
-def test_a_renamed_page_leads_to_the_new_one(published: dict[str, Path]) -> None:
-    html = (published["ada"] / "book" / "flops.html").read_text("utf-8")
+def test_a_renamed_page_leads_to_the_new_one(site: Path) -> None:
+    html = (site / "book" / "flops.html").read_text("utf-8")
     assert 'content="0;url=https://ada-l.github.io/notes/book/matmul.html"' in html
 
 
@@ -169,21 +166,21 @@ def test_a_page_cannot_also_lead_elsewhere(tmp_path: Path) -> None:
         extras.moved(tmp_path / "page.html", "https://example.org")
 
 
-def test_an_address_that_is_not_there(published: dict[str, Path]) -> None:
-    html = (published["ada"] / "404.html").read_text("utf-8")
+def test_an_address_that_is_not_there(site: Path) -> None:
+    html = (site / "404.html").read_text("utf-8")
     links = re.findall(r'(?:href|src)="(?!https?:|data:|#)([^"#?]+)', html)
     assert len(links) > 15
     assert [link for link in links if not link.startswith("/notes/")] == []
-    files = [published["ada"] / link.removeprefix("/notes/") for link in links]
+    files = [site / link.removeprefix("/notes/") for link in links]
     assert [file for file in files if not file.exists()] == []
     within = re.findall(r'href="#([^"]+)"', html)
     assert within, "the link past the bars"
     assert [name for name in within if f'id="{name}"' not in html] == []
 
 
-def test_only_built_scripts_run_and_only_from_here(published: dict[str, Path]) -> None:
+def test_only_built_scripts_run_and_only_from_here(site: Path) -> None:
     """What stands in a page is known by its digest: a script put into it would not be."""
-    texts = {page: page.read_text("utf-8") for page in published["ada"].rglob("*.html")}
+    texts = {page: page.read_text("utf-8") for page in site.rglob("*.html")}
     pages = {page: html for page, html in texts.items() if "<html" in html and "<script" in html}
     assert len(pages) > len(PAGES)
     for page, html in pages.items():
@@ -250,9 +247,9 @@ def test_exceptions_of_the_link_check_are_explained() -> None:
 
 
 @pytest.fixture(scope="module")
-def paper(published: dict[str, Path]) -> bytes:
+def paper(site: Path) -> bytes:
     """The small book, printed."""
-    made = publish.print_book(published["ada"], of("ada-l/notes", date="2026-11-21"))
+    made = publish.print_book(site, of("ada-l/notes", date="2026-11-21"))
     if made is None and not os.environ.get("REQUIRE_BROWSER"):
         pytest.skip("no chromium here: no PDF was made")
     assert made is not None
@@ -297,9 +294,8 @@ def test_the_page_of_bounds_is_a_pdf_of_its_own(
         assert f"Theorem {letter}:".encode() in titles
 
 
-def test_pages_of_the_pdf_share_no_id(published: dict[str, Path]) -> None:
-    site, who = published["ada"], of("ada-l/notes")
-    html = publish.one_page(site, who)
+def test_pages_of_the_pdf_share_no_id(site: Path) -> None:
+    html = publish.one_page(site, of("ada-l/notes"))
     ids = re.findall(r'<[^>]+\sid="([^"]+)"', html)
     assert len(ids) == len(set(ids))
     targets = set(re.findall(r'href="#([^"]+)"', html))
@@ -344,42 +340,24 @@ def test_without_a_browser_there_is_no_pdf_and_no_picture_and_it_says_so(
 # ---------------------------------------------------------------- in a browser, network cut
 
 
-def test_published_site_works_under_its_own_path(
-    published: dict[str, Path], tmp_path: Path
-) -> None:
-    if not BROWSER and not os.environ.get("REQUIRE_BROWSER"):
-        pytest.skip("no chromium here: the published site was not looked at in a browser")
-    from playwright.sync_api import sync_playwright
-
+def test_published_site_works_under_its_own_path(browser: Any, site: Path, tmp_path: Path) -> None:
     from tools.pages.colab_check import served
 
-    shutil.copytree(published["ada"], tmp_path / "notes")
-    with served(tmp_path) as address, sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        page, seen = chromium.new_page(), SimpleNamespace(errors=[], elsewhere=[])
-        page.on("pageerror", lambda error: seen.errors.append(str(error)))
-
-        def answer(route: Any) -> None:
-            if route.request.url.startswith(address):
-                route.continue_()
-            else:
-                seen.elsewhere.append(route.request.url)
-                route.abort()
-
-        page.route("**/*", answer)
+    shutil.copytree(site, tmp_path / "notes")
+    with served(tmp_path) as address, Visit(browser, address, "notes/", sound=False) as visit:
+        page = visit.page
         for path in ("book/matmul.html", "404.html", "book/flops.html"):
-            page.goto(f"{address}/notes/{path}")  # until all that it loads has been asked for
-        assert [url for url in seen.elsewhere if "book/matmul.html" not in url] == []
+            page.goto(f"{address}/notes/{path}", wait_until="networkidle")
+        assert [url for url in visit.elsewhere if "book/matmul.html" not in url] == []
         page.goto(f"{address}/notes/404.html")
         page.click("article a:has-text('first page')")
         page.wait_for_url("**/notes/book/index.html")
         page.goto(f"{address}/notes/book/matmul.html")
         with page.expect_download() as download:
             page.evaluate("document.querySelector('a[href=\"../colab/matmul.ipynb\"]').click()")
-        copy = (published["ada"] / "colab" / "matmul.ipynb").read_bytes()
+        copy = (site / "colab" / "matmul.ipynb").read_bytes()
         assert Path(download.value.path()).read_bytes() == copy
-        assert seen.errors == []
-        chromium.close()
+        assert [each for each in visit.errors if "ERR_" not in each] == []
 
 
 # ---------------------------------------------------------------- workflows

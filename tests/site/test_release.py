@@ -19,6 +19,7 @@ import yaml
 from packaging.requirements import Requirement
 
 import costlib
+import programs
 from paths import ROOT
 from tools import release
 
@@ -45,11 +46,8 @@ def test_two_builds_are_one(built: list[Path]) -> None:
 
 def test_an_index_would_take_it(built: list[Path]) -> None:
     files = [str(path) for path in sorted(built[0].iterdir())]
-    twine = [sys.executable, "-m", "twine", "check", "--strict", *files]
-    contents = [sys.executable, "-m", "check_wheel_contents", files[0]]
-    for command in (twine, contents):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+    programs.run("-m", "twine", "check", "--strict", *files)
+    programs.run("-m", "check_wheel_contents", files[0])
 
 
 def test_it_says_whose_it_is(built: list[Path]) -> None:
@@ -76,9 +74,9 @@ def test_the_sdist_builds_the_same_wheel(built: list[Path], tmp_path: Path) -> N
         sdist.extractall(tmp_path, filter="data")
     source = tmp_path / NAME
     assert (source / "CHANGELOG.md").read_bytes() == (ROOT / "CHANGELOG.md").read_bytes()
-    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+    pip = ("-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", tmp_path)
     said = {**os.environ, "SOURCE_DATE_EPOCH": release.seconds(WHO["BOOK_DATE"])}
-    subprocess.run([*pip, "-w", str(tmp_path), str(source)], check=True, env=said)
+    programs.run(*pip, source, env=said)
     [wheel] = tmp_path.glob("*.whl")
     assert wheel.read_bytes() == (built[0] / wheel.name).read_bytes()
 
@@ -115,14 +113,10 @@ class Installed:
         folder.mkdir(exist_ok=True)
         others = {*packages_distributions()} - self.brought(*extras) - {"costlib"}
         alone = ALONE.format(others=others, home=str(self.home))
-        return subprocess.run(
-            [sys.executable, "-W", "error", "-c", alone + program],
-            cwd=folder,
-            env={**os.environ, "HOME": str(folder), "PYTHONPATH": "", "MPLCONFIGDIR": str(folder)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        home = dict.fromkeys(("HOME", "MPLCONFIGDIR"), str(folder))
+        said = {**os.environ, **home, "PYTHONPATH": ""}
+        command = (sys.executable, "-W", "error", "-c", alone + program)
+        return programs.ended(*command, cwd=folder, env=said)
 
 
 ALONE = """

@@ -6,22 +6,19 @@ the library; then a prediction is made and a number moved, by mouse, touch and k
 
 from __future__ import annotations
 
-import functools
 import gzip
-import json
 import math
 import re
-import subprocess
 from typing import Any
 
 import pytest
 
 import sampling
-from browsing import CENTRED, Visit, drag, swipe
+from browsing import CENTRED, FINGERS, Opened, drag, swipe
+from in_node import answers
 from paths import ROOT, SITE
 from tools import contents
 from tools.pages import live
-from tools.site.page_weight import packaged_node
 
 STATIC = ROOT / "book" / "_static"
 LIVE = live.pages()
@@ -48,10 +45,10 @@ def boxes() -> list[tuple[str, str]]:
 @pytest.mark.parametrize("box", [box for _, box in boxes()], ids=[name for name, _ in boxes()])
 def test_a_prediction_is_answered_in_its_box(box: str) -> None:
     *asked, rest = re.split(r"<details>.*?</details>", box, flags=re.DOTALL)
-    answers = ANSWERS.findall(box)
-    assert len(answers) == len(asked) > 0
+    told = ANSWERS.findall(box)
+    assert len(told) == len(asked) > 0
     assert rest.strip() == "", "a box ends with its last answer"
-    for question, answer in zip(asked, answers, strict=True):
+    for question, answer in zip(asked, told, strict=True):
         [(said, why)] = re.findall(r"^\*\*(.+?)[.:]?\*\* (.+)$", answer)
         options = re.findall(r"^- (.+)$", question, re.MULTILINE)
         assert options.count(said) == 1 if options else re.search(r"\d", said), said
@@ -64,79 +61,55 @@ def test_every_chapter_has_a_prediction() -> None:
     assert {chapter.name for chapter in contents.CHAPTERS} <= {name for name, _ in boxes()}
 
 
-SAID = """
-const {guessed, number, verdict} = await import(`${process.argv[1]}/predict.js`);
-const read = ['10,000 s', '10k', '1e4', '2.5 million', '1,5', '0,125', '.5', 'none'].map(number);
-const typed = ['18', '18 bytes', 'about 18', '-5', '60 %', '0', '18 BYTES', '1e-3'];
-console.log(JSON.stringify([read, typed.map((text) => guessed(text, 'bytes')),
-  ['40 percent', '40%', '40 GB', '40'].map((text) => guessed(text, 'per cent of the time')),
-  verdict('30 times', '30 times'), verdict('100 GB', '101 GB'), verdict('80 GB', '100 GB'),
-  verdict('180', '100'), verdict('5 ms', '10 ms'), verdict('400 times', '30 times'),
-  verdict('memory', 'arithmetic')]));
-"""
-
-
-def in_node(script: str, *arguments: str) -> Any:
-    """What a script prints, as JSON."""
-    done = subprocess.run(
-        [str(packaged_node()), "--input-type=module", "-e", script, STATIC.as_uri(), *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+SAID = """[
+  ['10,000 s', '10k', '1e4', '2.5 million', '1,5', '0,125', '.5', 'none'].map(page.number),
+  ['18', '18 bytes', 'about 18', '-5', '60 %', '0', '18 BYTES', '1e-3']
+    .map((text) => page.guessed(text, 'bytes')),
+  ['40 percent', '40%', '40 GB', '40'].map((text) => page.guessed(text, 'per cent of the time')),
+  state.map((each) => page.verdict(...each))]"""
+#: A guess, what is right, and what the page says.
+VERDICTS = {
+    ("30 times", "30 times"): "You said 30 times: right.",
+    ("100 GB", "101 GB"): "You said 100 GB: right.",
+    ("80 GB", "100 GB"): "You said 80 GB: close, 20 % too low.",
+    ("180", "100"): "You said 180: close, within a factor of 2.",
+    ("5 ms", "10 ms"): "You said 5 ms: close, within a factor of 2.",
+    ("400 times", "30 times"): "You said 400 times, 13 times too high.",
+    ("memory", "arithmetic"): "You said “memory”; it comes out otherwise.",
+}
 
 
 def test_how_far_off_a_guess_is() -> None:
-    read, typed, shares, *said = in_node(SAID)
+    [[read, typed, shares, said]] = answers(STATIC, {"page": "predict.js"}, SAID, [[*VERDICTS]])
     assert read == [10_000, 10_000, 10_000, 2_500_000, 1.5, 0.125, 0.5, None]
     assert typed == 3 * ["18 bytes"] + 3 * [None] + ["18 bytes", "1e-3 bytes"]
     share = "40 per cent of the time"
     assert shares == [share, share, None, share]
-    assert said == [
-        "You said 30 times: right.",
-        "You said 100 GB: right.",
-        "You said 80 GB: close, 20 % too low.",
-        "You said 180: close, within a factor of 2.",
-        "You said 5 ms: close, within a factor of 2.",
-        "You said 400 times, 13 times too high.",
-        "You said “memory”; it comes out otherwise.",
-    ]
+    assert said == [*VERDICTS.values()]
 
 
 # ---------------------------------------------------------------- numbers that move
 
-COMPUTED = """
-const {like} = await import(`${process.argv[1]}/live.js`);
-const answers = {};
-for (const [page, asked] of Object.entries(JSON.parse(process.argv[2]))) {
-  const {$shown: shown} = await import(`${process.argv[1]}/explorers/generated/live_${page}.js`);
-  answers[page] = asked.map(([name, settings, text]) => {
-    const [formula, , words] = shown[name];
-    const values = settings.map((each) => formula(...each));
-    return [values.map(String), like(text, values[0], words)(values[0])];
-  });
-}
-console.log(JSON.stringify(answers));
-"""
-
-
-WRITTEN = """
-const {like, moves} = await import(`${process.argv[1]}/live.js`);
-const whole = like('3,579', 3578.6);
-console.log(JSON.stringify([[3578.6, 114516.1, 111.8].map(whole),
-  ['32 users', '3 guesses', '8 batches', '25 ms', '4,096'].map((text) => moves(text)(1)),
-  like('29 users', 29)(1), moves('8,192 tokens')(1024)]));
-"""
+COMPUTED = """state.map(([name, settings, text]) => {
+  const [formula, , words] = made.$shown[name];
+  const values = settings.map((each) => formula(...each));
+  return [values.map(String), page.like(text, values[0], words)(values[0])];
+})"""
+WRITTEN = """[state.map(page.like('3,579', 3578.6)),
+  ['32 users', '3 guesses', '8 batches', '25 ms', '4,096'].map((text) => page.moves(text)(1)),
+  page.like('29 users', 29)(1), page.moves('8,192 tokens')(1024)]"""
 
 
 def test_how_a_number_is_written() -> None:
     """A whole one keeps its digits, one is not many, and thousands have their comma."""
-    whole, ones, user, thousand = in_node(WRITTEN)
-    assert whole == ["3,579", "114,516", "112"]
-    assert ones == ["1 user", "1 guess", "1 batch", "1 ms", "1"]
-    assert (user, thousand) == ("1 user", "1,024 tokens")
+    assert answers(STATIC, {"page": "live.js"}, WRITTEN, [[3578.6, 114516.1, 111.8]]) == [
+        [
+            ["3,579", "114,516", "112"],
+            ["1 user", "1 guess", "1 batch", "1 ms", "1"],
+            "1 user",
+            "1,024 tokens",
+        ]
+    ]
 
 
 @pytest.mark.parametrize("page", LIVE)
@@ -149,22 +122,19 @@ def test_what_moves_is_written_in_one_way(page: str) -> None:
         assert moved.stops[0] != 1 or not re.search(plural, TEXTS[page]), moved.name
 
 
-def asked() -> dict[str, list[tuple[str, list[list[Any]], str]]]:
-    """Of each page each answer: its name, the sizes to try, first as printed, and the text."""
-    found = {}
-    for page, each in LIVE.items():
-        texts, chance = dict(each.spans), sampling.chance(f"live {page}")
-        stops = {moved.name: moved.stops for moved in each.moved}
-        found[page] = [
-            (
-                shown.name,
-                [[printed(stops[size], texts[size]) for size in shown.arguments]]
-                + [[value(chance.choice(stops[s])) for s in shown.arguments] for _ in range(20)],
-                texts[shown.name],
-            )
-            for shown in each.shown
-        ]
-    return found
+def asked(page: str) -> list[tuple[str, list[list[Any]], str]]:
+    """Each answer of a page: its name, the sizes to try, first as printed, and the text."""
+    texts, chance = dict(LIVE[page].spans), sampling.chance(f"live {page}")
+    stops = {moved.name: moved.stops for moved in LIVE[page].moved}
+    return [
+        (
+            shown.name,
+            [[printed(stops[size], texts[size]) for size in shown.arguments]]
+            + [[value(chance.choice(stops[s])) for s in shown.arguments] for _ in range(20)],
+            texts[shown.name],
+        )
+        for shown in LIVE[page].shown
+    ]
 
 
 def value(stop: Any) -> Any:
@@ -176,12 +146,6 @@ def printed(stops: tuple[Any, ...], text: str) -> Any:
     """The number that a text says."""
     names = dict(stop for stop in stops if isinstance(stop, tuple))
     return names[text] if names else live.number(text)
-
-
-@functools.cache
-def computed() -> dict[str, list[Any]]:
-    """What the pages compute for these, all in one process."""
-    return in_node(COMPUTED, json.dumps(asked()))
 
 
 @pytest.mark.parametrize("page", LIVE)
@@ -199,10 +163,10 @@ def test_what_moves_is_said_and_used(page: str) -> None:
 
 @pytest.mark.parametrize("page", LIVE)
 def test_an_answer_is_the_library_s_and_as_printed(page: str) -> None:
-    shown = {each.name: each for each in LIVE[page].shown}
-    for (name, settings, text), (values, first) in zip(
-        asked()[page], computed()[page], strict=True
-    ):
+    shown, tried = {each.name: each for each in LIVE[page].shown}, asked(page)
+    modules = {"page": "live.js", "made": f"explorers/generated/live_{page}.js"}
+    [found] = answers(STATIC, modules, COMPUTED, [tried])
+    for (name, settings, text), (values, first) in zip(tried, found, strict=True):
         assert first == text, f"{name} comes out as {first}"
         for sizes, found in zip(settings, values, strict=True):
             whole = [int(size) if size == int(size) else size for size in sizes]
@@ -232,77 +196,71 @@ def test_both_scripts_are_small() -> None:
 PAGE = "book/matmul.html"
 
 
-def test_a_prediction_is_made_by_keyboard_and_kept(browser: Any, address: str) -> None:
-    with Visit(browser, address, PAGE) as visit:
-        page = visit.page
-        box = page.locator("blockquote.predict").first
-        assert not box.locator("details").evaluate("(each) => each.open")
-        box.locator("button").nth(1).focus()
-        page.keyboard.press("Enter")
-        assert box.locator(".predict-said").inner_text() == "You said 400 times, 13 times too high."
-        assert box.locator("details").evaluate("(each) => each.open")
-        box.locator("button").nth(2).click(force=True)  # one guess is all there is
-        assert "400" in box.locator(".predict-said").inner_text()
-        page.reload()
-        assert "400" in box.locator(".predict-said").inner_text()
-        assert visit.errors == []
+def test_a_prediction_is_made_by_keyboard_and_kept(visit: Opened) -> None:
+    page = visit(PAGE)
+    box = page.locator("blockquote.predict").first
+    assert not box.locator("details").evaluate("(each) => each.open")
+    box.locator("button").nth(1).focus()
+    page.keyboard.press("Enter")
+    assert box.locator(".predict-said").inner_text() == "You said 400 times, 13 times too high."
+    assert box.locator("details").evaluate("(each) => each.open")
+    box.locator("button").nth(2).click(force=True)  # one guess is all there is
+    assert "400" in box.locator(".predict-said").inner_text()
+    page.reload()
+    assert "400" in box.locator(".predict-said").inner_text()
 
 
-def test_without_javascript_an_answer_unfolds(browser: Any, address: str) -> None:
-    with Visit(browser, address, PAGE, java_script_enabled=False) as visit:
-        box = visit.page.locator("blockquote.predict").first
-        assert box.locator("li").count() == 3
-        assert not box.get_by_text("The section on the ridge").is_visible()
-        box.locator("summary").click()
-        assert box.get_by_text("The section on the ridge").is_visible()
-        visit.page.emulate_media(media="print")
-        assert box.get_by_text("The section on the ridge").is_visible(), "who opened it wants it"
+def test_without_javascript_an_answer_unfolds(visit: Opened) -> None:
+    page = visit(PAGE, java_script_enabled=False)
+    box = page.locator("blockquote.predict").first
+    assert box.locator("li").count() == 3
+    assert not box.get_by_text("The section on the ridge").is_visible()
+    box.locator("summary").click()
+    assert box.get_by_text("The section on the ridge").is_visible()
+    page.emulate_media(media="print")
+    assert box.get_by_text("The section on the ridge").is_visible(), "who opened it wants it"
 
 
-def test_on_paper_a_prediction_is_still_to_be_made(browser: Any, address: str) -> None:
-    with Visit(browser, address, PAGE) as visit:
-        visit.page.emulate_media(media="print")
-        visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        box = visit.page.locator("blockquote.predict").first
-        assert not box.get_by_text("The section on the ridge").is_visible()
-        cells = ".cell_input:not(details *)"
-        whole = "(all) => [...new Set(all.map((each) => getComputedStyle(each).breakInside))]"
-        assert visit.page.locator(cells).evaluate_all(whole) == ["avoid"], "frames without code"
-        visit.page.emulate_media(media="screen")
+def test_on_paper_a_prediction_is_still_to_be_made(visit: Opened) -> None:
+    page = visit(PAGE)
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    box = page.locator("blockquote.predict").first
+    assert not box.get_by_text("The section on the ridge").is_visible()
+    cells = ".cell_input:not(details *)"
+    whole = "(all) => [...new Set(all.map((each) => getComputedStyle(each).breakInside))]"
+    assert page.locator(cells).evaluate_all(whole) == ["avoid"], "frames without code"
+    page.emulate_media(media="screen")
 
 
-def test_a_number_is_moved_by_mouse_and_keyboard(browser: Any, address: str) -> None:
-    with Visit(browser, address, PAGE) as visit:
-        page = visit.page
-        vectors, longer = (page.locator(f"[data-live={each}]") for each in ("vectors", "longer"))
-        vectors.scroll_into_view_if_needed()
-        assert (vectors.get_attribute("role"), vectors.text_content()) == ("slider", "128")
-        vectors.hover(trial=True)  # it stays where it is
-        box = vectors.bounding_box()
-        drag(page, (box["x"] + 5, box["y"] + 8), (box["x"] + 60, box["y"] + 8))
-        assert float(longer.text_content()) > 3
-        page.keyboard.press("Home")
-        assert (vectors.get_attribute("aria-valuetext"), longer.text_content()) == ("2", "1.00")
-        page.wait_for_function("document.querySelector('.live-said').textContent.includes('1.00')")
-        page.keyboard.press("Escape")
-        assert (vectors.text_content(), longer.text_content()) == ("128", "1.06")
-        assert visit.errors == []
+def test_a_number_is_moved_by_mouse_and_keyboard(visit: Opened) -> None:
+    page = visit(PAGE)
+    vectors, longer = (page.locator(f"[data-live={each}]") for each in ("vectors", "longer"))
+    vectors.scroll_into_view_if_needed()
+    assert (vectors.get_attribute("role"), vectors.text_content()) == ("slider", "128")
+    vectors.hover(trial=True)  # it stays where it is
+    box = vectors.bounding_box()
+    drag(page, (box["x"] + 5, box["y"] + 8), (box["x"] + 60, box["y"] + 8))
+    assert float(longer.text_content()) > 3
+    page.keyboard.press("Home")
+    assert (vectors.get_attribute("aria-valuetext"), longer.text_content()) == ("2", "1.00")
+    page.wait_for_function("document.querySelector('.live-said').textContent.includes('1.00')")
+    page.keyboard.press("Escape")
+    assert (vectors.text_content(), longer.text_content()) == ("128", "1.06")
 
 
-def test_a_finger_moves_a_number_sideways_and_the_page_upwards(browser: Any, address: str) -> None:
-    phone = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True}
-    with Visit(browser, address, PAGE, **phone) as visit:
-        page = visit.page
-        vectors = page.locator("[data-live=vectors]")
-        vectors.evaluate(CENTRED)
-        top = page.evaluate("scrollY")
-        swipe(page, vectors, 50, 0, below=8)
-        moved = vectors.text_content()
-        assert int(moved) > 128
-        assert page.evaluate("scrollY") == top
-        swipe(page, vectors, 0, -120, below=8)
-        page.wait_for_function("(top) => scrollY > top + 50", arg=top)
-        assert vectors.text_content() == moved
+def test_a_finger_moves_a_number_sideways_and_the_page_upwards(visit: Opened) -> None:
+    page = visit(PAGE, **FINGERS)
+    vectors = page.locator("[data-live=vectors]")
+    vectors.evaluate(CENTRED)
+    top = page.evaluate("scrollY")
+    swipe(page, vectors, 50, 0, below=8)
+    moved = vectors.text_content()
+    assert int(moved) > 128
+    assert page.evaluate("scrollY") == top
+    swipe(page, vectors, 0, -120, below=8)
+    page.wait_for_function("(top) => scrollY > top + 50", arg=top)
+    assert vectors.text_content() == moved
 
 
 def test_only_pages_that_need_them_load_the_scripts() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import subprocess
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -13,171 +12,74 @@ from typing import Any
 import pytest
 from docutils.nodes import make_id
 
-from browsing import Visit, change, rest
-from paths import ROOT, SITE
+from browsing import SMALL, Opened, change, rest
+from in_node import answers
+from paths import DATA, ROOT, SITE
 from tools.site import search_index
-from tools.site.page_weight import packaged_node
 from tools.site.search_index import other_words
 
 HOME = SITE / "_static" / "search"
-#: What somebody types, and what should come first: the beginning of a place, or one of several.
-QUERIES = {
-    "flashattenion": "iomodel#flashattention",
-    "rooflne": "roofline#roofline",
-    "quantization": "serving_faster#quant serving#weights roofline#quantised kvcache#smaller",
-    "quantisation": "serving_faster#quant serving#weights roofline#quantised kvcache#smaller",
-    "kv cash": "kvcache#kv-cache",
-    "kv cache size": "kvcache#kv-cache-size",
-    "speculative decoding": "serving_faster#speculative kvcache#speculative roofline#speculative",
-    "specualtive decodng": "serving_faster#speculative kvcache#speculative roofline#speculative",
-    "paged attention": "kvcache#paged serving_faster#paged",
-    "allreduce": "parallel#collectives roofline#tensor serving_faster#tensor",
-    "zero bubble": "parallel#pipeline",
-    "fsdp": "parallel#data-parallelism parallel#fsdp training#zero glossary#term-fsdp",
-    "ring all-reduce": "parallel#collectives",
-    "mixture of experts": "transformer#mixtures",
-    "tensor paralel": "parallel#tensor",
-    "arithmetic intensity": "matmul#bytes-moved glossary#term-arithmetic-intensity",
-    "activation checkpointing": "training#activation-checkpointing",
-    "critical batch": "training#critical-batch",
-    "chinchila": "training#compute-optimal",
-    "muon": "training#muon glossary#term-muon",
-    "lora": "training#lora-and-qlora",
-    "MFU": "training#mfu-and-hfu",
-    "continuous batching": "serving#continuous-batching",
-    "chunked prefill": "serving_faster#chunked glossary#term-chunked-prefill",
-    "prefix caching": "kvcache#prefix serving_faster#paged",
-    "grouped query attention": "attention#gqa-and-mqa",
-    "MLA": "latent#latent",
-    "red-blue pebble game": "lowerbounds#red-blue-pebble-game",
-    "TTFT": "serving#latency-and",
-    "disaggregation": "serving_faster#disaggregation serving_faster#when-does-disaggregation",
-    "MTP": "serving_faster#multi-token training#mixtures glossary#term-multi",
-    "agent": "agents#a-session-of glossary#term-agent",
-    "KV cache offloading": "agents#kv-cache-offloading",
-    "GRPO": "agents#a-step-of-grpo glossary#term-grpo",
-    "rollout": "agents#rollouts agents#a-step glossary#term-rollout",
-    "unified memory": "agents#unified agents#weights glossary#term-unified",
-    "expert offloading": "agents#weights glossary#term-expert",
-    "goodput": "serving#goodput serving#latency-and glossary#term-goodput",
-    "cost per million tokens": "serving#what-a-million",
-    "online softmax": "attention#online-softmax",
-    "pipeline buble": "parallel#pipeline",
-    "how many parameters": "transformer#parameter-count",
-    "adam memory": "training#mixed-precision",
-    "GiB": "notation#units glossary#term-gb",
-    "H100": "devices#",
-    "how much memory does llama 70b need": "explore_calculator#",
-    "price": "explore_calculator#",
-    "does it fit": "explore_calculator#",
-    "ITL": "serving#latency-and glossary#term-tpot glossary#term-itl",
-    "TPOT": "serving#latency-and glossary#term-tpot",
-    "grade notebooks": "instructors#grade",
-    "late submissions": "instructors#late",
-    "max batch size": "kvcache#capacity",
-    "time per output token": "serving#latency-and",
-    "RoPE": "transformer#rotary",
-    "MLP": "transformer#transformer-block",
-    "SwiGLU": "transformer#gated",
-    "tensor core": "roofline#peak",
-    "MAC vs FLOP": "matmul#the-convention",
-    "memory bound": "matmul#the-ridge",
-    "prefill vs decode": "transformer#prefill",
-    "KV cache calculator": "explore_memory#",
-    "costlib": "index#three-lines",
-    "install": "index#how-to-read",
-}
-#: Where each of the first three answers may be, of what people ask most.
-FIRST = {
-    "out of memory": "kvcache#capacity explore_calculator# training#activation-checkpointing",
-    "which GPU": "devices# explore_calculator# measured#your-own-machine",
-    "KV cache size": "kvcache#kv-cache kvcache#engine-logs kvcache#smaller",
-    "MFU": "training#mfu glossary#term-mfu api/training#mfu",
-    "tokens per second": "your_model#decode serving#latency-and roofline#batch-size-in-decode",
-    "tok/s": "your_model#decode serving#latency-and explore_calculator#",
-    "quantization": "serving_faster#quant kvcache#smaller roofline#quantised",
-}
+#: What somebody types, and where the first answers should be; of some, where the first three.
+QUERIES, FIRST = (
+    dict(re.findall("^(.+) -> (.+)$", part, re.MULTILINE))
+    for part in (DATA / "questions.txt").read_text("utf-8").split("\nWhere each")
+)
 QUERIES |= {question: " ".join(places.split()[:2]) for question, places in FIRST.items()}
-ASK = """
-import { engine, find, snippet } from './find.js';
-import { readFileSync } from 'node:fs';
-const made = await engine(JSON.parse(readFileSync('sections.json', 'utf8')));
-const questions = JSON.parse(process.argv[1]);
-console.log(JSON.stringify(questions.map((question) => find(made, question, 8).map((one) =>
-  ({ href: one.href, text: snippet(one).map(([said, hit]) => (hit ? `<${said}>` : said)).join('')
-})))));
-"""
+ASK = """page.engine(state[0]).then((made) => state[1].map((question) =>
+  page.find(made, question, 8).map((one) => [one.href.replace(/^book\\/|\\.html/g, ''),
+    page.snippet(one).map(([said, hit]) => (hit ? `<${said}>` : said)).join('')])))"""
 
 
 @cache
-def answers() -> dict[str, list[dict[str, str]]]:
-    """What is found for each, in one process."""
-    command = [
-        str(packaged_node()),
-        "--input-type=module",
-        "-e",
-        ASK,
-        json.dumps([*QUERIES, "zxqv"]),
-    ]
-    done = subprocess.run(command, cwd=HOME, capture_output=True, text=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
-    return dict(zip([*QUERIES, "zxqv"], json.loads(done.stdout), strict=True))
-
-
-@pytest.mark.parametrize("question", QUERIES)
-def test_a_question_finds_its_section(question: str) -> None:
-    places = [
-        each["href"].removeprefix("book/").replace(".html", "") for each in answers()[question]
-    ]
-    assert any(places[0].startswith(wanted) for wanted in QUERIES[question].split()), places
-
-
-@pytest.mark.parametrize("question", FIRST)
-def test_the_first_three_answers_are_about_the_question(question: str) -> None:
-    places = [
-        each["href"].removeprefix("book/").replace(".html", "") for each in answers()[question]
-    ]
-    assert all(place.startswith(tuple(FIRST[question].split())) for place in places[:3]), places
-
-
-def test_nothing_is_found_for_nonsense() -> None:
-    assert answers()["zxqv"] == []
-
-
-def test_snippets_hold_no_tex_and_no_labels() -> None:
-    texts = [each["text"] for found in answers().values() for each in found]
-    assert [text for text in texts if re.search(r"\\[a-z]|\$|[{}]|Show code", text)] == []
-    assert sum("<" in text for text in texts) > len(texts) / 2, "what matched is in it"
-
-
 def sections() -> dict[str, Any]:
     """What the search fetches."""
     return dict(json.loads((HOME / "sections.json").read_text("utf-8")))
 
 
+@cache
+def found() -> dict[str, list[list[str]]]:
+    """The places that are found for each, with their words."""
+    asked = [*QUERIES, "zxqv"]
+    [each] = answers(HOME, {"page": "find.js"}, ASK, [[sections(), asked]])
+    return dict(zip(asked, each, strict=True))
+
+
+@pytest.mark.parametrize("question", QUERIES)
+def test_a_question_finds_its_section(question: str) -> None:
+    places = [place for place, _ in found()[question]]
+    assert places[0].startswith(tuple(QUERIES[question].split())), places
+    if about := FIRST.get(question):
+        assert all(place.startswith(tuple(about.split())) for place in places[:3]), places
+
+
+def test_nothing_is_found_for_nonsense() -> None:
+    assert found()["zxqv"] == []
+
+
+def test_snippets_hold_no_tex_and_no_labels() -> None:
+    texts = [text for each in found().values() for _, text in each]
+    assert [text for text in texts if re.search(r"\\[a-z]|\$|[{}]|Show code", text)] == []
+    assert sum("<" in text for text in texts) > len(texts) / 2, "what matched is in it"
+
+
 def test_no_snippet_gives_a_prediction_away() -> None:
-    told = json.loads((HOME / "sections.json").read_text("utf-8"))["sections"]
-    text = " ".join(words for _, _, _, words, *_ in told)
+    text = " ".join(words for _, _, _, words, *_ in sections()["sections"])
     folded = r"<summary>Answer</summary>\n>\n> \*\*[^*]+\*\* (.+)"
     sources = [page.read_text("utf-8") for page in (ROOT / "book").glob("*.md")]
-    answers = [each for source in sources for each in re.findall(folded, source)]
-    plain = [max(re.findall(r"[\w ,]+", answer), key=len) for answer in answers]
+    told = [each for source in sources for each in re.findall(folded, source)]
+    plain = [max(re.findall(r"[\w ,]+", answer), key=len) for answer in told]
     assert len(plain) > 12
     assert [words for words in plain if len(words) > 25 and words in text] == []
 
 
 def test_the_index_is_small_and_every_place_in_it_exists() -> None:
-    found = sections()
-    sent = [len(gzip.compress((SITE / f"{page}.html").read_bytes())) for page, _ in found["pages"]]
+    pages = [(SITE / f"{page}.html").read_bytes() for page, _ in sections()["pages"]]
     index = len(gzip.compress((HOME / "sections.json").read_bytes()))
-    assert index < sum(sent) / 4, "it has the words of the pages, and grows with them alone"
-    ids: dict[str, set[str]] = {}
-    for at, anchor, *_ in found["sections"]:
-        page = found["pages"][at][0]
-        if page not in ids:
-            html = (SITE / f"{page}.html").read_text("utf-8")
-            ids[page] = set(re.findall(r'\sid="([^"]+)"', html))
-        assert anchor in ids[page], f"{page}#{anchor}"
+    sent = sum(len(gzip.compress(page)) for page in pages)
+    assert index < sent / 4, "it has the words of the pages, and grows with them alone"
+    ids = [{*re.findall(rb'\sid="([^"]+)"', page)} for page in pages]
+    places = [(at, anchor) for at, anchor, *_ in sections()["sections"]]
+    assert [place for place in places if place[1].encode() not in ids[place[0]]] == []
 
 
 def test_other_words_are_of_sections_that_there_are() -> None:
@@ -202,53 +104,43 @@ def test_every_chapter_says_what_readers_call_its_sections() -> None:
     assert chapters | {"lowerbounds", "training", "parallel", "serving", "measured"} <= named
 
 
-def test_the_dialog_answers_as_one_types_and_opens_the_section(browser: Any, address: str) -> None:
+def test_the_dialog_answers_as_one_types_and_opens_the_section(visit: Opened) -> None:
     """By keyboard alone, on a phone, in the dark."""
-    phone = {"width": 375, "height": 667}
-    with Visit(browser, address, "book/matmul.html", viewport=phone, color_scheme="dark") as visit:
-        page = visit.page
-        page.keyboard.press("Control+k")
-        page.wait_for_selector("form.bd-search input:focus")
-        with change(page, ".found"):
-            page.keyboard.type("rooflne")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 375
-        page.keyboard.press("ArrowDown")
-        assert page.evaluate("document.activeElement.closest('.found') !== null")
-        page.keyboard.press("Enter")
-        page.wait_for_url("**/book/roofline.html#roofline")
-        assert visit.errors == []
-        assert visit.elsewhere == []
+    page = visit("book/matmul.html", viewport=SMALL, color_scheme="dark")
+    page.keyboard.press("Control+k")
+    page.wait_for_selector("form.bd-search input:focus")
+    with change(page, ".found"):
+        page.keyboard.type("rooflne")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.closest('.found') !== null")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/book/roofline.html#roofline")
 
 
-def test_the_search_says_that_it_searches(browser: Any, address: str) -> None:
-    """Until the index is there."""
-    with Visit(browser, address, "book/glossary.html") as visit:
-        page, waiting = visit.page, list[Any]()
-        page.route("**/sections.json", lambda route: waiting.append(route))
-        page.goto(f"{address}/search.html?q=kv+cash")
-        page.wait_for_function("document.querySelector('.bd-article .found-said').innerText")
-        assert page.inner_text(".bd-article .found-said") == "Searching …"
-        waiting.pop().continue_()
-        rest(page, ".bd-article .found")
-        page.unroute("**/sections.json")
-        assert "section" in page.inner_text(".bd-article .found-said")
-
-
-def test_the_page_of_the_search_keeps_its_question(browser: Any, address: str) -> None:
-    with Visit(browser, address, "search.html?q=flashattenion") as visit:
-        page = visit.page
-        rest(page, ".bd-article .found")
-        assert "FlashAttention: online softmax and tiling" in page.inner_text(".bd-article .found")
-        with change(page, ".bd-article .found"):
-            page.fill(".bd-article input[type=search]", "kv cache size")
-        assert page.evaluate("location.search") == "?q=kv%20cache%20size"
-        page.click(".bd-article .found li:first-child a")
-        page.wait_for_url("**/book/kvcache.html#kv-cache-size-bytes-per-token")
-        page.wait_for_function(
-            """() => {
-              const [heading] = document.querySelectorAll('#kv-cache-size-bytes-per-token > h2');
-              const { top } = heading.getBoundingClientRect();
-              return top >= 0 && top < 200;
-            }"""
-        )
-        assert visit.errors == []
+def test_the_page_of_the_search_says_that_it_searches_and_keeps_its_question(
+    visit: Opened, address: str
+) -> None:
+    page, waiting = visit("book/glossary.html"), list[Any]()
+    page.route("**/sections.json", lambda route: waiting.append(route))
+    page.goto(f"{address}/search.html?q=flashattenion")
+    said = ".bd-article .found-said"
+    page.wait_for_function(f"document.querySelector('{said}').innerText")
+    assert page.inner_text(said) == "Searching …"
+    waiting.pop().continue_()
+    rest(page, ".bd-article .found")
+    page.unroute("**/sections.json")
+    assert "section" in page.inner_text(said)
+    assert "FlashAttention: online softmax and tiling" in page.inner_text(".bd-article .found")
+    with change(page, ".bd-article .found"):
+        page.fill(".bd-article input[type=search]", "kv cache size")
+    assert page.evaluate("location.search") == "?q=kv%20cache%20size"
+    page.click(".bd-article .found li:first-child a")
+    page.wait_for_url("**/book/kvcache.html#kv-cache-size-bytes-per-token")
+    page.wait_for_function(
+        """() => {
+          const [heading] = document.querySelectorAll('#kv-cache-size-bytes-per-token > h2');
+          const { top } = heading.getBoundingClientRect();
+          return top >= 0 && top < 200;
+        }"""
+    )

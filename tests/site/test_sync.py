@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import pytest
 from nbformat.v4 import new_output
 
 from paths import ROOT
+from programs import run
 from tools import contents
 from tools.pages import dependencies, generated, pairs
 
@@ -19,11 +18,7 @@ from tools.pages import dependencies, generated, pairs
 def used(code: str) -> dict[str, list[str]]:
     """What of the library this code uses, as a page's kernel would say it."""
     whole = "\n".join([dependencies.WATCH, code, dependencies.TELL])
-    done = subprocess.run(
-        [sys.executable, "-c", whole], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return dependencies.tidied(done.stdout)
+    return dependencies.tidied(run("-c", whole))
 
 
 def files(code: str) -> set[str]:

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from paths import ROOT
+from programs import ended
 from tools import titles
 
 
@@ -65,13 +66,12 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def git(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """What git says."""
-    return subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True)
+    return ended("git", *words, cwd=folder)
 
 
 def checked(folder: Path, *what: str) -> tuple[int, str]:
     """What the script says of something."""
-    command = [sys.executable, "tools/titles.py", *what]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    done = ended(sys.executable, "tools/titles.py", *what, cwd=folder)
     return done.returncode, done.stderr
 
 

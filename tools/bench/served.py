@@ -18,7 +18,7 @@ A file has one row a measurement, and these columns, in any order (others are no
 What is printed: errors by table and by regime, at the levels of `costlib.measured.served`, beside
 the simplest rival, one constant rate (FLOP/s) of a device, told by the library's own rows or by the
 same two rows of a table; which
-two constants carry best; the rows that are furthest off; and what could not be predicted, and why.
+constants carry best; the rows that are furthest off; and what could not be predicted, and why.
 """
 
 from __future__ import annotations
@@ -44,15 +44,9 @@ from costlib.measured import (
     table_error,
     understood,
 )
-from costlib.measured.served import carried_facts
+from costlib.measured.served import WIDTHS, carried_facts
 
-PAIRS_OF_CONSTANTS = (
-    ("rates", "host"),
-    ("compute", "memory"),
-    ("rates", "step"),
-    ("compute", "host"),
-    ("memory", "host"),
-)
+TOLD = (("compute", "memory"), ("compute", "memory", "launch"), tuple(WIDTHS))
 FAR = 0.5  # a row that is off by more is named
 
 
@@ -142,13 +136,14 @@ def by_regime(groups: Mapping[str, Sequence[Served]]) -> list[str]:
 
 
 def by_constants(groups: Mapping[str, Sequence[Served]], pairs: int) -> list[str]:
-    """Which two constants carry best from two rows to the others of a table."""
-    lines = ["| two constants | median | tables within 20 % |", "|---|---:|---:|"]
+    """Which constants carry best from two rows to the others of a table."""
+    lines = ["| constants | median | tables within 20 % |", "|---|---:|---:|"]
     tables = [rows for rows in groups.values() if len(rows) >= 4]
-    for names in PAIRS_OF_CONSTANTS:
+    for names in TOLD:
         medians = [float(np.median(held_errors(rows, pairs, names))) for rows in tables]
         inside = sum(each <= 0.2 for each in medians)
-        lines.append(f"| {' and '.join(names)} | {np.median(medians):.1%} | {inside} |")
+        name = "all" if names == tuple(WIDTHS) else " and ".join(names)
+        lines.append(f"| {name} | {np.median(medians):.1%} | {inside} |")
     return lines
 
 
@@ -169,7 +164,7 @@ def furthest(groups: Mapping[str, Sequence[Served]], most: int = 40) -> list[str
 
 def reasons(others: Sequence[tuple[Mapping[str, str], str]]) -> list[str]:
     """What was not predicted, by reason."""
-    rest = " is no throughput", " are not predicted", " time of a token"
+    rest = " a throughput that is known", " are not predicted", " the latency of a token"
     kept = "they are percentiles, or neither throughputs nor times of a token"
     counted = Counter((row["what"], kept if why.endswith(rest) else why) for row, why in others)
     return [f"- {count} of {what}: {why}" for (what, why), count in counted.most_common()]
@@ -180,7 +175,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("file", nargs="?", type=Path, help="a CSV; without one, the book's tables")
     parser.add_argument("--pairs", type=int, default=24, help="pairs of rows to fit on, a table")
-    parser.add_argument("--constants", action="store_true", help="compare pairs of constants too")
+    parser.add_argument("--constants", action="store_true", help="compare choices of constants too")
     chosen = parser.parse_args(arguments)
     try:
         facts = read_served(chosen.file) if chosen.file else carried_facts()
@@ -200,7 +195,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(*by_kind(groups), sep="\n")
     print("\nBy regime\n", *by_regime(groups), sep="\n")
     if chosen.constants:
-        print("\nWhich two constants\n", *by_constants(groups, chosen.pairs), sep="\n")
+        print("\nWhich constants\n", *by_constants(groups, chosen.pairs), sep="\n")
     print(f"\nRows off by more than {FAR:.0%} with their whole table fitted\n", sep="\n")
     print(*furthest(groups), sep="\n")
     print("\nNot predicted\n", *reasons(others), sep="\n")

@@ -29,6 +29,7 @@ HOME = ROOT / "_build" / "javascript"
 MODULES = HOME / "node_modules"
 BIOME = MODULES / "@biomejs" / "biome" / "bin" / "biome"
 TSC = MODULES / "typescript" / "bin" / "tsc"
+PLACES = ("book/_static", "tests", "tools")
 #: Folders of scripts that a program printed, or that came from elsewhere.
 NOT_OURS = {"generated", "vendor", "katex"}
 LONGEST = 100  # characters of a line, strings and comments included, which a formatter leaves alone
@@ -36,7 +37,7 @@ LONGEST = 100  # characters of a line, strings and comments included, which a fo
 
 def scripts() -> list[str]:
     """Every script that is written by hand, relative to the root."""
-    found = (path for place in ("book/_static", "tools") for path in (ROOT / place).rglob("*.js"))
+    found = (path for place in PLACES for path in (ROOT / place).rglob("*.js"))
     relative = (path.relative_to(ROOT) for path in found)
     return sorted(path.as_posix() for path in relative if not NOT_OURS.intersection(path.parts))
 

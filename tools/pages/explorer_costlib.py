@@ -64,8 +64,8 @@ def entries() -> str:
     joined = _figures(nodes.data["nodes"])
     priced = {name: _priced(name) for name in devices}
     priced |= {name: _priced(node.device.name) for name, node in nodes.items()}
-    usual = content("default")["defaults"]
-    known = {"models": written, "devices": figures, "nodes": joined, "defaults": usual}
+    configs = content("config")["configs"]
+    known = {"models": written, "devices": figures, "nodes": joined, "configs": configs}
     known["prices"] = priced
     return "".join(f"export const {name} = {_dumped(each)};\n" for name, each in known.items())
 

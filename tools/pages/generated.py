@@ -184,7 +184,7 @@ def models() -> str:
                 name,
                 _billions(model.params()),
                 _billions(active) if active < model.params() else "",
-                *(str(n) for n in (model.layers, model.d_model)),
+                *(f"{n:,}" for n in (model.layers, model.d_model)),
                 _heads(model),
                 f"{model.vocab:,}",
                 quantity(cache * 2, "B") if cache else "",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape, unescape
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,9 @@ FOLDER = "_static/cards"
 #: Ink and paper of the two kinds: the first ink is what a figure is born with.
 INKS = {"light": "#1f2328", "dark": "#ced6dd"}
 PAPERS = {"light": "#ffffff", "dark": "#15181d"}
+#: A card where it stands beside another, and what words on it have at least, in pixels.
+CARD, LEGIBLE = (320, 208), 7.5
+FONT = r"font(?:-size)?: ?(?:[a-z]+ )*([\d.]+)px"
 ITEM = re.compile(r'<li>(?=<p><strong><a class="reference internal" href="(\w+)\.html">)')
 LIST = re.compile(r'<(ol|ul) class="([^"]*)"([^>]*)>(?=\s*<li class="page-card">)')
 
@@ -49,6 +52,22 @@ class Picture:
                 "a figure of the book has a title and a viewBox: make it with `canvas`"
             )
         return cls(svg, unescape(title[1]), float(size[1]), float(size[2]))
+
+    def fitting(self) -> Picture:
+        """The same, or its top where words of the whole would be too small on a card."""
+        wide, high = CARD
+        sizes = [float(size) for size in re.findall(FONT, self.svg)]
+        if min(sizes) * min(wide / self.width, high / self.height, 1) >= LEGIBLE:
+            return self
+        lines = [float(y) for y in re.findall(r'<text\b[^>]* y="([\d.]+)"', self.svg)]
+        most = int(high * self.width / wide)
+        between = (
+            y for y in range(most, most // 2, -1) if not any(y - 4 < t < y + 14 for t in lines)
+        )
+        cut = next(between, most)
+        whole = f'height="{self.height:g}" viewBox="0 0 {self.width:g} {self.height:g}"'
+        top = f'height="{cut}" viewBox="0 0 {self.width:g} {cut}"'
+        return replace(self, svg=self.svg.replace(whole, top, 1), height=cut)
 
     def on(self, kind: str) -> str:
         """The same on a light or dark card, which is its paper."""
@@ -81,7 +100,7 @@ def pictures(book: Path, page: str = FRONT) -> Iterator[tuple[str, Picture]]:
         shown = {name: shown.get(name, (name, None)) for name in names}
     for name, (where, figure) in shown.items():
         if (path := book / f"{where}.ipynb").is_file():
-            yield name, picture(path, figure)
+            yield name, picture(path, figure).fitting()
 
 
 def made_again(app: Sphinx, *_: Any) -> list[str]:

@@ -28,7 +28,7 @@ SHALLOW, DEEP = 8, 0.25  # there, a space beyond so many is so wide
 #: Code in a text: words that a browser would break after a hyphen, and those too long for a line.
 INLINE = re.compile(r"(<code [^>]*>)([^<]+)(</code>)")
 WORD = re.compile(r"[^ \n]+")
-SHORT = 24  # letters of a word that are never parted
+SHORT = 20  # letters of a word that are never parted
 TABLE_STYLE = re.compile(r"<style scoped>.*?</style>\s*", re.DOTALL)
 EMPTY_HEAD = re.compile(
     r"<thead>\s*<tr[^>]*>(?:\s*<t[hd][^>]*>\s*(?:<p>\s*</p>)?\s*</t[hd]>)*\s*</tr>\s*</thead>\s*"

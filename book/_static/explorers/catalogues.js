@@ -1,6 +1,6 @@
 // The catalogues' files, as costlib.catalog reads them: entries by name, without their sources.
 
-import { defaults, devices, models, nodes } from './generated/entries.js';
+import { configs, devices, models, nodes } from './generated/entries.js';
 import { Dict, list } from './python_values.js';
 
 const asPython = (value) => {
@@ -10,7 +10,7 @@ const asPython = (value) => {
 };
 
 const FILES = {
-  default: () => ({ defaults }),
+  config: () => ({ configs }),
   device: () => ({ devices, sources: {} }),
   node: () => ({ nodes, sources: {} }),
   model: () => ({ models: Object.fromEntries(Object.entries(models).map(entryOf)), sources: {} }),

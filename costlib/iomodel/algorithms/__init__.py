@@ -5,9 +5,13 @@ and returns a `Run`: output, reads, writes, peak.
 """
 
 from costlib.iomodel.algorithms import lru
-from costlib.iomodel.algorithms.backward import flash_backward, reference_gradients
+from costlib.iomodel.algorithms.backward import (
+    flash2_backward,
+    flash_backward,
+    reference_gradients,
+    two_pass_backward,
+)
 from costlib.iomodel.algorithms.flash_attention import flash, flash2
-from costlib.iomodel.algorithms.lean_backward import flash2_backward, two_pass_backward
 from costlib.iomodel.algorithms.materialised import naive
 from costlib.iomodel.algorithms.runs import Run, reference_attention
 from costlib.iomodel.algorithms.square_tiles import fused, small_cache

@@ -24,10 +24,13 @@ from costlib.iomodel.algorithms.runs import (
     row_state,
     temporaries,
 )
-from costlib.iomodel.algorithms.tiles import cut, finish_scores, live_columns, weigh
-from costlib.iomodel.memory import HeldBlock, SlowArray, TwoLevelMemory, spans
+from costlib.iomodel.algorithms.tiles import cut, finish_scores, weigh
+from costlib.iomodel.memory import HeldBlock, TwoLevelMemory
 
 __all__ = ["flash", "flash2"]
+
+#: What FlashAttention-1 begins with in slow memory.
+START = {"O": 0.0, "l": 0.0, "m": -np.inf}
 
 
 def flash(
@@ -45,7 +48,7 @@ def flash(
     """FlashAttention-1: Algorithm 1 of Dao et al. 2022, in its order and with its initialisation.
 
     With T_c = ⌈N/block_cols⌉ it reads 2N·d + T_c·N(2d + 2) and writes (T_c + 1)·N(d + 2), whatever
-    the block of rows. The published block sizes (`best.published_blocks`) do not fit in M below
+    the block of rows. The published block sizes (`published_blocks`) do not fit in M below
     about 8d², once the tile of scores and the statistics are counted; without block sizes the
     cheapest that fit are taken. ``lazy_init=True`` saves writing the first zeros and reading them
     back.
@@ -58,68 +61,35 @@ def flash(
     >>> run.reads, run.writes, run.peak
     (224, 144, 50)
     """
-    work = attention_inputs(memory, Q, K, V)
-    blocks = resolved_blocks(
-        "flash",
-        work,
-        {"block_rows": block_rows, "block_cols": block_cols},
-        causal=causal,
-        lazy_init=lazy_init,
-    )
-    counted, (length, width) = work.memory, work.arrays["Q"].shape
-    state = tuple(counted.reserve(x, length, n) for x, n in (("O", width), ("l", 1), ("m", 1)))
+    work = attention_inputs(memory, Q, K, V, causal, scale)
+    sizes = {"block_rows": block_rows, "block_cols": block_cols}
+    blocks = resolved_blocks("flash", work, sizes, lazy_init=lazy_init)
+    work.reserve(O=(work.length, work.width), l=(work.length, 1), m=(work.length, 1))
     if not lazy_init:
-        _initialise(counted, state, blocks["block_rows"])
-    for j, cols in enumerate(spans(length, blocks["block_cols"])):
-        counted.step("keys and values", j)
-        with (
-            counted.load(work.arrays["K"], cols) as key,
-            counted.load(work.arrays["V"], cols) as value,
-        ):
-            for i, rows in enumerate(spans(length, blocks["block_rows"])):
-                if causal and rows.stop <= cols.start:
-                    continue
-                counted.step("tile", i, j)
-                first = lazy_init and j == 0
-                _flash_tile(work, state, key, value, rows, cols, first, causal, scale)
-    return work.finish(state[0], blocks=blocks, extras=state[1:])
-
-
-def _initialise(memory: TwoLevelMemory, state: tuple[SlowArray, ...], block_rows: int) -> None:
-    """O = 0, l = 0, m = −∞ in slow memory."""
-    length = state[0].shape[0]
-    for rows in spans(length, block_rows):
-        memory.step("initialise", rows.start)
-        for array, value in zip(state, (0.0, 0.0, -np.inf), strict=True):
-            with memory.allocate(array.name, cut(rows), array.shape[1], fill=value) as block:
-                memory.store(block, array, rows)
+        work.initialise(blocks["block_rows"], **START)
+    for j, cols in work.blocks("keys and values", blocks["block_cols"]):
+        with work.loaded(cols, "K", "V") as (key, value):
+            for rows in work.seeing(j, cols, blocks["block_rows"]):
+                _flash_tile(work, key, value, rows, cols, first=lazy_init and j == 0)
+    return work.finish("O", blocks=blocks, extras=("l", "m"))
 
 
 def _flash_tile(
-    work: Workplace,
-    state: tuple[SlowArray, ...],
-    key: HeldBlock,
-    value: HeldBlock,
-    rows: slice,
-    cols: slice,
-    first: bool,
-    causal: bool,
-    scale: float,
+    work: Workplace, key: HeldBlock, value: HeldBlock, rows: slice, cols: slice, first: bool
 ) -> None:
     """Lines 8 to 13 of Algorithm 1: one tile of scores, folded into O, l and m."""
     memory, column = work.memory, (cut(rows), 1)
-    tile_shape = (cut(rows), cut(cols))
     with (
-        memory.load(work.arrays["Q"], rows) as query,
-        _state_block(memory, state[0], rows, first, 0.0) as out,
-        _state_block(memory, state[1], rows, first, 0.0) as total,
-        _state_block(memory, state[2], rows, first, -np.inf) as top,
-        temporaries(memory, S=tile_shape, m_tile=column, l_tile=column) as of_tile,
+        work.load("Q", rows) as query,
+        _state(work, "O", rows, first) as out,
+        _state(work, "l", rows, first) as total,
+        _state(work, "m", rows, first) as top,
+        temporaries(memory, S=(cut(rows), cut(cols)), m_tile=column, l_tile=column) as of_tile,
         temporaries(memory, m_new=column, l_new=column) as (new_top, new_total),
     ):
         tile, tile_top, tile_total = of_tile
         tile.set_product(query, key.T)
-        finish_scores(tile, rows, cols, scale, causal)
+        finish_scores(work, tile, rows, cols)
         tile_top.set_row_maxima(tile)
         tile -= tile_top
         tile.exp()
@@ -130,8 +100,8 @@ def _flash_tile(
         tile *= tile_top
         out.add_product(tile, value)
         out /= new_total
-        for block, array in zip((out, new_total, new_top), state, strict=True):
-            memory.store(block, array, rows)
+        for block, name in zip((out, new_total, new_top), START, strict=True):
+            work.store(block, name, rows)
 
 
 def _merge_sums(
@@ -157,12 +127,11 @@ def _merge_sums(
     new_total += total
 
 
-def _state_block(
-    memory: TwoLevelMemory, array: SlowArray, rows: slice, first: bool, start: float
-) -> HeldBlock:
+def _state(work: Workplace, name: str, rows: slice, first: bool) -> HeldBlock:
     if first:
-        return memory.allocate(array.name, cut(rows), array.shape[1], fill=start)
-    return memory.load(array, rows)
+        width = work.arrays[name].shape[1]
+        return work.memory.allocate(name, cut(rows), width, fill=START[name])
+    return work.load(name, rows)
 
 
 def flash2(
@@ -190,73 +159,49 @@ def flash2(
     >>> run.reads, run.writes, run.peak
     (288, 32, 42)
     """
-    work = attention_inputs(memory, Q, K, V)
-    blocks = resolved_blocks(
-        "flash2",
-        work,
-        {"block_rows": block_rows, "block_cols": block_cols},
-        causal=causal,
-        lean=lean,
-        log_sum_exp=log_sum_exp,
-    )
-    counted, (length, width) = work.memory, work.arrays["Q"].shape
-    output = counted.reserve("O", length, width)
-    statistics = (counted.reserve("L", length, 1),) if log_sum_exp else ()
-    for i, rows in enumerate(spans(length, blocks["block_rows"])):
-        counted.step("queries", i)
+    work = attention_inputs(memory, Q, K, V, causal, scale)
+    sizes = {"block_rows": block_rows, "block_cols": block_cols}
+    blocks = resolved_blocks("flash2", work, sizes, lean=lean, log_sum_exp=log_sum_exp)
+    kept = ("L",) if log_sum_exp else ()
+    work.reserve(O=(work.length, work.width), **dict.fromkeys(kept, (work.length, 1)))
+    for i, rows in work.blocks("queries", blocks["block_rows"]):
         column = (cut(rows), 1)
         with (
-            counted.load(work.arrays["Q"], rows) as query,
-            row_state(counted, O=(cut(rows), width), m=column, l=column) as start,
-            temporaries(counted, m_new=column, r=column) as scratch,
+            work.load("Q", rows) as query,
+            row_state(work.memory, O=query.shape, m=column, l=column) as (out, top, total),
+            temporaries(work.memory, m_new=column, r=column) as scratch,
         ):
-            needed = live_columns(rows, blocks["block_cols"], length, causal)
-            for j, cols in enumerate(spans(needed, blocks["block_cols"])):
-                counted.step("tile", i, j)
-                _flash2_tile(work, query, [*start, *scratch], rows, cols, lean, causal, scale)
-            counted.step("output", i)
-            _finish_rows(counted, start, rows, output, statistics)
-    return work.finish(output, blocks=blocks, extras=statistics)
+            for cols in work.seen(i, rows, blocks["block_cols"]):
+                _flash2_tile(work, query, [out, top, total, *scratch], rows, cols, lean)
+            work.memory.step("output", i)
+            out /= total
+            work.store(out, "O", rows)
+            if log_sum_exp:
+                store_log_sums(work, top, total, rows)
+    return work.finish("O", blocks=blocks, extras=kept)
 
 
-def _finish_rows(
-    memory: TwoLevelMemory,
-    row: list[HeldBlock],
-    rows: slice,
-    output: SlowArray,
-    statistics: tuple[SlowArray, ...],
-) -> None:
-    """Write O = O/l, and the log-sum-exp m + log l where it is kept."""
-    out, top, total = row
-    out /= total
-    memory.store(out, output, rows)
-    for array in statistics:
-        total.log()
-        total += top
-        memory.store(total, array, rows)
+def store_log_sums(work: Workplace, top: HeldBlock, total: HeldBlock, rows: slice) -> None:
+    """Write the log-sum-exp m + log l of a block of rows."""
+    total.log()
+    total += top
+    work.store(total, "L", rows)
 
 
 def _flash2_tile(
-    work: Workplace,
-    query: HeldBlock,
-    row: list[HeldBlock],
-    rows: slice,
-    cols: slice,
-    lean: bool,
-    causal: bool,
-    scale: float,
+    work: Workplace, query: HeldBlock, row: list[HeldBlock], rows: slice, cols: slice, lean: bool
 ) -> None:
     """One tile of scores, folded into the resident O, m and l of its rows."""
     memory = work.memory
     out, top, total, new_top, change = row
-    key = memory.load(work.arrays["K"], cols)
-    value = None if lean else memory.load(work.arrays["V"], cols)
+    key = work.load("K", cols)
+    value = None if lean else work.load("V", cols)
     with memory.allocate("S", cut(rows), cut(cols)) as tile:
         tile.set_product(query, key.T)
         if value is None:
             memory.drop(key)
-            value = memory.load(work.arrays["V"], cols)
-        finish_scores(tile, rows, cols, scale, causal)
+            value = work.load("V", cols)
+        finish_scores(work, tile, rows, cols)
         new_top.copy_from(top)
         new_top.raise_to_row_maxima(tile)
         change.copy_from(top)

@@ -16,59 +16,34 @@ from collections.abc import Iterable, Iterator
 from costlib.iomodel.counting.counts import Count
 from costlib.iomodel.memory import spans
 
-__all__ = [
-    "LRUCache",
-    "flash2",
-    "flash2_accesses",
-]
+__all__ = ["cached", "flash2", "flash2_accesses"]
 
 #: What a loop nest touches: an address, whether its old value is read, whether it is written.
 Access = tuple[int, bool, bool]
 
 
-class LRUCache:
-    """A fully associative cache of ``capacity`` entries that evicts the least recently used.
+def cached(accesses: Iterable[Access], capacity: int) -> Count:
+    """What a fully associative cache of ``capacity`` entries moves, from cold to the final flush.
 
-    >>> cache = LRUCache(2)
-    >>> for address in (1, 2, 1, 3, 2):
-    ...     cache.touch(address, read=True, write=False)
-    >>> cache.reads, cache.writes
-    (4, 0)
+    A miss that reads fetches its entry, and the least recently used one makes room.
+
+    >>> cached([(address, True, False) for address in (1, 2, 1, 3, 2)], 2)
+    Count(reads=4, writes=0, peak=2)
     """
-
-    def __init__(self, capacity: int) -> None:
-        if capacity < 1:
-            raise ValueError(f"capacity must be at least 1 entry, got {capacity}")
-        self.capacity = capacity
-        self.reads = 0
-        self.writes = 0
-        self.peak = 0
-        self._dirty: dict[int, bool] = {}  # in order of last use, the oldest first
-
-    def touch(self, address: int, *, read: bool, write: bool) -> None:
-        """Use one entry: a miss that reads fetches it, and the oldest entry makes room."""
-        lines = self._dirty
-        if address in lines:
-            lines[address] = lines.pop(address) or write
-            return
-        self.reads += read
-        if len(lines) == self.capacity:
-            self.writes += lines.pop(next(iter(lines)))
-        lines[address] = write
-        self.peak = max(self.peak, len(lines))
-
-    def flush(self) -> None:
-        """Write back what is dirty and empty the cache."""
-        self.writes += sum(self._dirty.values())
-        self._dirty.clear()
-
-    def run(self, accesses: Iterable[Access]) -> Count:
-        """Play a loop nest from a cold cache to the final flush."""
-        before = self.reads, self.writes
-        for address, read, write in accesses:
-            self.touch(address, read=read, write=write)
-        self.flush()
-        return Count(self.reads - before[0], self.writes - before[1], self.peak)
+    if capacity < 1:
+        raise ValueError(f"capacity must be at least 1 entry, got {capacity}")
+    reads = writes = peak = 0
+    dirty: dict[int, bool] = {}  # in order of last use, the oldest first
+    for address, read, write in accesses:
+        if address in dirty:
+            dirty[address] = dirty.pop(address) or write
+            continue
+        reads += read
+        if len(dirty) == capacity:
+            writes += dirty.pop(next(iter(dirty)))
+        dirty[address] = write
+        peak = max(peak, len(dirty))
+    return Count(reads, writes + sum(dirty.values()), peak)
 
 
 def flash2(N: int, d: int, M: int, *, block_rows: int, block_cols: int) -> Count:
@@ -80,7 +55,7 @@ def flash2(N: int, d: int, M: int, *, block_rows: int, block_cols: int) -> Count
     >>> cached.total > explicit.total
     True
     """
-    return LRUCache(M).run(flash2_accesses(N, d, block_rows=block_rows, block_cols=block_cols))
+    return cached(flash2_accesses(N, d, block_rows=block_rows, block_cols=block_cols), M)
 
 
 def flash2_accesses(N: int, d: int, *, block_rows: int, block_cols: int) -> Iterator[Access]:
@@ -101,28 +76,20 @@ def flash2_accesses(N: int, d: int, *, block_rows: int, block_cols: int) -> Iter
         for cols in spans(N, block_cols):
             for i in range(rows.start, rows.stop):
                 row = scores + (i - rows.start) * block_cols - cols.start
-                yield from _score_row(i, cols, row, d, size)
+                for j in range(cols.start, cols.stop):
+                    for t in range(d):
+                        yield i * d + t, True, False
+                        yield size + j * d + t, True, False
+                    yield row + j, False, True
                 yield top + i - rows.start, True, True
                 yield from ((row + j, True, True) for j in range(cols.start, cols.stop))
                 yield total + i - rows.start, True, True
                 yield from ((3 * size + i * d + t, True, True) for t in range(d))
-                yield from _value_row(i, cols, row, d, size)
+                for j in range(cols.start, cols.stop):
+                    yield row + j, True, False
+                    for t in range(d):
+                        yield 2 * size + j * d + t, True, False
+                        yield 3 * size + i * d + t, True, True
         for i in range(rows.start, rows.stop):
             yield total + i - rows.start, True, False
             yield from ((3 * size + i * d + t, True, True) for t in range(d))
-
-
-def _score_row(i: int, cols: slice, row: int, d: int, size: int) -> Iterator[Access]:
-    for j in range(cols.start, cols.stop):
-        for t in range(d):
-            yield i * d + t, True, False
-            yield size + j * d + t, True, False
-        yield row + j, False, True
-
-
-def _value_row(i: int, cols: slice, row: int, d: int, size: int) -> Iterator[Access]:
-    for j in range(cols.start, cols.stop):
-        yield row + j, True, False
-        for t in range(d):
-            yield 2 * size + j * d + t, True, False
-            yield 3 * size + i * d + t, True, True

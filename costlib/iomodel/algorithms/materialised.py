@@ -12,23 +12,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from costlib.iomodel.algorithms.runs import (
     Run,
     Workplace,
     attention_inputs,
+    live_columns,
     resolved_blocks,
+    row_state,
     temporaries,
 )
-from costlib.iomodel.algorithms.tiles import (
-    cut,
-    fold_scores,
-    live_columns,
-    score_tile,
-    value_tile,
-)
-from costlib.iomodel.memory import SlowArray, TwoLevelMemory, spans
+from costlib.iomodel.algorithms.tiles import cut, fold_scores, multiply, score_tile
+from costlib.iomodel.memory import TwoLevelMemory, spans
 
 __all__ = ["naive"]
 
@@ -53,6 +47,7 @@ def naive(
     softmax; writes 2N² + N·d. Without a tile the cheapest that fits is taken. Causal: tiles wholly
     above the diagonal are never touched.
 
+    >>> import numpy as np
     >>> x = np.eye(8, 4)
     >>> run = naive(x, x, x, 64, tile=4, inner=4)
     >>> run.reads, run.writes, run.peak
@@ -60,140 +55,71 @@ def naive(
     """
     if softmax not in SOFTMAX_FORMS:
         raise ValueError(f"softmax must be one of {SOFTMAX_FORMS}, got {softmax!r}")
-    work = attention_inputs(memory, Q, K, V)
-    counted, queries = work.memory, work.arrays["Q"]
-    length, width = queries.shape
+    work = attention_inputs(memory, Q, K, V, causal, scale)
     if tile is not None and inner is None:
         inner = 1
-    blocks = resolved_blocks(
-        "naive",
-        work,
-        {"tile": tile, "inner": inner},
-        causal=causal,
-        softmax=softmax,
-    )
-    tile = blocks["tile"]
+    blocks = resolved_blocks("naive", work, {"tile": tile, "inner": inner}, softmax=softmax)
+    tile, length = blocks["tile"], work.length
     inner = min(blocks["inner"], tile, length)
-    scores = counted.reserve("S", length, length)
-    weights = counted.reserve("P", length, length)
-    output = counted.reserve("O", length, width)
-    _score_tiles(work, scores, tile, min(inner, width), causal, scale)
-    _softmax(counted, scores, weights, min(tile, length), softmax, causal)
-    _value_tiles(work, weights, output, tile, inner, causal)
-    return work.finish(output, blocks={"tile": tile, "inner": inner})
-
-
-def _score_tiles(
-    work: Workplace, scores: SlowArray, tile: int, inner: int, causal: bool, scale: float
-) -> None:
-    """S = Q Kᵀ, written tile by tile."""
-    counted, queries, keys = work.memory, work.arrays["Q"], work.arrays["K"]
-    length = queries.shape[0]
+    work.reserve(S=(length, length), P=(length, length), O=(length, work.width))
     for i, rows in enumerate(spans(length, tile)):
-        for j, cols in enumerate(spans(live_columns(rows, tile, length, causal), tile)):
-            counted.step("scores", i, j)
-            with score_tile(counted, queries, keys, rows, cols, inner, scale, causal) as scored:
-                counted.store(scored, scores, rows, cols)
+        for cols in work.seen(i, rows, tile, "scores"):
+            with score_tile(work, rows, cols, min(inner, work.width)) as scored:
+                work.store(scored, "S", rows, cols)
+    _softmax(work, min(tile, length), softmax)
+    multiply(work, "P", "V", "O", (tile, tile, inner))
+    return work.finish("O", blocks={"tile": tile, "inner": inner})
 
 
-def _value_tiles(
-    work: Workplace, weights: SlowArray, output: SlowArray, tile: int, inner: int, causal: bool
-) -> None:
-    """O = P V, written tile by tile."""
-    counted, values = work.memory, work.arrays["V"]
-    length, width = values.shape
-    for i, rows in enumerate(spans(length, tile)):
-        needed = live_columns(rows, tile, length, causal)
-        for t, cols in enumerate(spans(width, tile)):
-            counted.step("values", i, t)
-            with value_tile(counted, weights, values, rows, cols, inner, needed) as out:
-                counted.store(out, output, rows, cols)
-
-
-def _softmax(
-    memory: TwoLevelMemory,
-    scores: SlowArray,
-    weights: SlowArray,
-    tile: int,
-    form: str,
-    causal: bool,
-) -> None:
+def _softmax(work: Workplace, tile: int, form: str) -> None:
     """P = softmax(S) over the columns that a tile-wise product has written."""
-    length = scores.shape[0]
-    for i, tile_rows in enumerate(spans(length, tile)):
-        needed = slice(0, live_columns(tile_rows, tile, length, causal))
-        memory.step("softmax", i)
+    for _, rows in work.blocks("softmax", tile):
+        needed = live_columns(rows, tile, work.length, work.causal)
         if form == "row":
-            for row in range(tile_rows.start, tile_rows.stop):
-                _softmax_row(memory, scores, weights, slice(row, row + 1), needed)
+            for row in range(rows.start, rows.stop):
+                _softmax_row(work, slice(row, row + 1), slice(0, needed))
         else:
-            _softmax_stream(memory, scores, weights, tile_rows, needed.stop, tile, form)
+            _softmax_stream(work, rows, list(spans(needed, max(1, tile - 1))), form)
 
 
-def _softmax_row(
-    memory: TwoLevelMemory, scores: SlowArray, weights: SlowArray, row: slice, cols: slice
-) -> None:
+def _softmax_row(work: Workplace, row: slice, cols: slice) -> None:
     with (
-        memory.load(scores, row, cols) as weight,
-        temporaries(memory, m=(1, 1), l=(1, 1)) as (top, total),
+        work.load("S", row, cols) as weight,
+        temporaries(work.memory, m=(1, 1), l=(1, 1)) as (top, total),
     ):
         top.set_row_maxima(weight)
         weight -= top
         weight.exp()
         total.set_row_sums(weight)
         weight /= total
-        memory.store(weight, weights, row, cols)
+        work.store(weight, "P", row, cols)
 
 
-def _softmax_stream(
-    memory: TwoLevelMemory,
-    scores: SlowArray,
-    weights: SlowArray,
-    rows: slice,
-    needed: int,
-    tile: int,
-    form: str,
-) -> None:
+def _softmax_stream(work: Workplace, rows: slice, chunks: list[slice], form: str) -> None:
     """Row statistics while streaming over the scores, then once more to normalise.
 
     Chunks are a column narrower than the tiles of the products, so that the row statistics fit in
     the room which the products need in any case.
     """
-    chunks = list(spans(needed, max(1, tile - 1)))
     column = (cut(rows), 1)
-    with temporaries(memory, m=column, l=column) as (top, total):
-        top.fill(-np.inf)
-        total.fill(0.0)
+    with row_state(work.memory, m=column, l=column) as (top, total):
         if form == "online":
-            _online_statistics(memory, scores, rows, chunks, top, total)
+            with work.memory.allocate("r", *column) as change:
+                for cols in chunks:
+                    with work.load("S", rows, cols) as weight:
+                        fold_scores(weight, top, total, change)
         else:
-            _two_pass_statistics(memory, scores, rows, chunks, top, total)
+            for cols in chunks:
+                with work.load("S", rows, cols) as score:
+                    top.raise_to_row_maxima(score)
+            for cols in chunks:
+                with work.load("S", rows, cols) as weight:
+                    weight -= top
+                    weight.exp()
+                    total.add_row_sums(weight)
         for cols in chunks:
-            with memory.load(scores, rows, cols) as weight:
+            with work.load("S", rows, cols) as weight:
                 weight -= top
                 weight.exp()
                 weight /= total
-                memory.store(weight, weights, rows, cols)
-
-
-def _online_statistics(
-    memory: TwoLevelMemory, scores: SlowArray, rows: slice, chunks: Any, top: Any, total: Any
-) -> None:
-    """Maximum and sum in one pass."""
-    with memory.allocate("r", cut(rows)) as change:
-        for cols in chunks:
-            with memory.load(scores, rows, cols) as weight:
-                fold_scores(weight, top, total, change)
-
-
-def _two_pass_statistics(
-    memory: TwoLevelMemory, scores: SlowArray, rows: slice, chunks: Any, top: Any, total: Any
-) -> None:
-    for cols in chunks:
-        with memory.load(scores, rows, cols) as score:
-            top.raise_to_row_maxima(score)
-    for cols in chunks:
-        with memory.load(scores, rows, cols) as weight:
-            weight -= top
-            weight.exp()
-            total.add_row_sums(weight)
+                work.store(weight, "P", rows, cols)

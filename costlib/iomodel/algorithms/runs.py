@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from costlib.iomodel.counting.block_sizes import best_blocks
-from costlib.iomodel.memory import Event, HeldBlock, SlowArray, TwoLevelMemory
+from costlib.iomodel.memory import Event, HeldBlock, TwoLevelMemory, spans
 
 __all__ = ["Run", "Workplace", "block_size", "reference_attention"]
 
 Array = np.ndarray[Any, Any]
+ALL = slice(None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,45 +47,110 @@ class Run:
 class Workplace:
     """One run on a counted memory: inputs placed, counters read before and after.
 
+    Its arrays are called by their names, and its loops name the steps of the trace.
+
     >>> work = Workplace(100, A=np.ones((2, 3)), B=np.ones((3, 2)))
     >>> work.arrays["A"], work.memory.capacity
     (SlowArray(A, 2×3), 100)
     """
 
-    def __init__(self, memory: int | TwoLevelMemory | None, **inputs: Any) -> None:
+    def __init__(
+        self,
+        memory: int | TwoLevelMemory | None,
+        *,
+        causal: bool = False,
+        scale: float = 1.0,
+        **inputs: Any,
+    ) -> None:
         self.memory = memory if isinstance(memory, TwoLevelMemory) else TwoLevelMemory(memory)
         if self.memory.resident:
             raise ValueError(f"the memory must be empty when a run starts, got {self.memory!r}")
+        self.causal, self.scale = causal, scale
         arrays = {name: _matrix(name, values) for name, values in inputs.items()}
         self.memory.dtype = np.result_type(*arrays.values())
         self.arrays = {
             name: self.memory.place(name, values.astype(self.memory.dtype, copy=False))
             for name, values in arrays.items()
         }
+        self.length, self.width = next(iter(self.arrays.values())).shape
         self._reads, self._writes = self.memory.reads, self.memory.writes
         self._peak_before, self._events = self.memory.peak, len(self.memory.trace)
         self.memory.peak = 0
 
-    def finish(
-        self,
-        *outputs: SlowArray,
-        blocks: Mapping[str, Any],
-        extras: tuple[SlowArray, ...] = (),
-    ) -> Run:
+    def reserve(self, **shapes: tuple[int, int]) -> None:
+        """Room in slow memory for results."""
+        for name, shape in shapes.items():
+            self.arrays[name] = self.memory.reserve(name, *shape)
+
+    def load(self, name: str, rows: slice = ALL, cols: slice = ALL) -> HeldBlock:
+        """A rectangle of an array."""
+        return self.memory.load(self.arrays[name], rows, cols)
+
+    @contextmanager
+    def loaded(self, rows: slice, *names: str) -> Iterator[list[HeldBlock]]:
+        """The same rows of several arrays, for the length of a ``with``."""
+        with ExitStack() as stack:
+            yield [stack.enter_context(self.load(name, rows)) for name in names]
+
+    def store(self, block: HeldBlock, name: str, rows: slice = ALL, cols: slice = ALL) -> None:
+        """Write a block to a rectangle of an array."""
+        self.memory.store(block, self.arrays[name], rows, cols)
+
+    def initialise(self, block_rows: int, **values: float) -> None:
+        """Fill whole arrays with a value each."""
+        for rows in spans(self.length, block_rows):
+            self.memory.step("initialise", rows.start)
+            for name, value in values.items():
+                shape = rows.stop - rows.start, self.arrays[name].shape[1]
+                with self.memory.allocate(name, *shape, fill=value) as block:
+                    self.store(block, name, rows)
+
+    def blocks(self, name: str, step: int) -> Iterator[tuple[int, slice]]:
+        """All rows, so many at a time, with their number."""
+        for i, rows in enumerate(spans(self.length, step)):
+            self.memory.step(name, i)
+            yield i, rows
+
+    def seen(self, i: int, rows: slice, step: int, name: str = "tile") -> Iterator[slice]:
+        """The keys that block i of the queries sees, so many at a time."""
+        needed = live_columns(rows, step, self.length, self.causal)
+        for j, cols in enumerate(spans(needed, step)):
+            self.memory.step(name, i, j)
+            yield cols
+
+    def seeing(self, j: int, cols: slice, step: int) -> Iterator[slice]:
+        """The queries that see a key of block j, so many at a time."""
+        for i, rows in enumerate(spans(self.length, step)):
+            if not self.causal or rows.stop > cols.start:
+                self.memory.step("tile", i, j)
+                yield rows
+
+    def finish(self, *outputs: str, blocks: Mapping[str, Any], extras: tuple[str, ...] = ()) -> Run:
         """Read the results out, after the run, at no cost."""
-        results = tuple(self.memory.contents(array) for array in outputs)
+        left = {name: self.memory.contents(self.arrays[name]) for name in (*outputs, *extras)}
         peak = self.memory.peak
         self.memory.peak = max(peak, self._peak_before)
         return Run(
-            output=results[0] if len(results) == 1 else results,
+            output=left[outputs[0]] if len(outputs) == 1 else tuple(left[x] for x in outputs),
             reads=self.memory.reads - self._reads,
             writes=self.memory.writes - self._writes,
             peak=peak,
             capacity=self.memory.capacity,
             blocks=dict(blocks),
-            extras={array.name: self.memory.contents(array) for array in extras},
+            extras={name: left[name] for name in extras},
             trace=tuple(self.memory.trace[self._events :]),
         )
+
+
+def live_columns(rows: slice, block_cols: int, length: int, causal: bool) -> int:
+    """How many columns the tiles cover that these rows need; tiles above the diagonal are skipped.
+
+    >>> live_columns(slice(4, 8), 5, 12, causal=True)
+    10
+    >>> live_columns(slice(4, 8), 5, 12, causal=False)
+    12
+    """
+    return min(length, -(-rows.stop // block_cols) * block_cols) if causal else length
 
 
 def reference_attention(
@@ -95,21 +161,30 @@ def reference_attention(
     >>> reference_attention([[1.0]], [[2.0]], [[3.0]])
     array([[3.]])
     """
-    queries, keys, values = (np.asarray(array, dtype=np.float64) for array in (Q, K, V))
-    scores = scale * (queries @ keys.T)
-    if causal:
-        scores[np.triu_indices(len(queries), 1)] = -np.inf
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    output: Array = (weights / weights.sum(axis=1, keepdims=True)) @ values
+    weights, values = reference_weights(Q, K, causal, scale), np.asarray(V, dtype=np.float64)
+    output: Array = weights @ values
     return output
 
 
-def attention_inputs(memory: int | TwoLevelMemory | None, Q: Any, K: Any, V: Any) -> Workplace:
+def reference_weights(Q: Any, K: Any, causal: bool, scale: float) -> Array:
+    """softmax(scale · Q Kᵀ) in one piece."""
+    queries, keys = (np.asarray(array, dtype=np.float64) for array in (Q, K))
+    scores = scale * (queries @ keys.T)
+    if causal:
+        scores[np.triu_indices(len(queries), 1)] = -np.inf
+    weights: Array = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights
+
+
+def attention_inputs(
+    memory: int | TwoLevelMemory | None, Q: Any, K: Any, V: Any, causal: bool, scale: float
+) -> Workplace:
     """The workplace of an attention run: Q, K and V of one shape, N×d."""
     shapes = [np.shape(array) for array in (Q, K, V)]
     if len(set(shapes)) != 1 or len(shapes[0]) != 2:
         raise ValueError(f"Q, K and V must be three N×d matrices of one shape, got {shapes}")
-    return Workplace(memory, Q=Q, K=K, V=V)
+    return Workplace(memory, causal=causal, scale=scale, Q=Q, K=K, V=V)
 
 
 def block_size(name: str, value: Any, most: int) -> int:
@@ -124,15 +199,10 @@ def block_size(name: str, value: Any, most: int) -> int:
 
 
 def resolved_blocks(
-    algorithm: str,
-    work: Workplace,
-    given: Mapping[str, int | None],
-    *,
-    causal: bool,
-    **options: Any,
+    algorithm: str, work: Workplace, given: Mapping[str, int | None], **options: Any
 ) -> dict[str, int]:
     """The block sizes of a run: those given, cut to the matrices, or the best that fit."""
-    N, d = work.arrays["Q"].shape
+    N, d = work.length, work.width
     missing = [name for name, value in given.items() if value is None]
     if not missing:
         most = {
@@ -146,7 +216,7 @@ def resolved_blocks(
     if len(missing) < len(given):
         raise ValueError(f"give all of {', '.join(given)} or none: {', '.join(missing)} missing")
     M = math.inf if work.memory.capacity is None else work.memory.capacity
-    return dict(best_blocks(algorithm, N, d, M, causal=causal, **options).blocks)
+    return dict(best_blocks(algorithm, N, d, M, causal=work.causal, **options).blocks)
 
 
 @contextmanager

@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from costlib.iomodel.algorithms.runs import (
     Run,
     Workplace,
     attention_inputs,
+    live_columns,
     resolved_blocks,
     row_state,
 )
-from costlib.iomodel.algorithms.tiles import cut, fold_scores, live_columns, score_tile, value_tile
-from costlib.iomodel.memory import HeldBlock, SlowArray, TwoLevelMemory, spans
+from costlib.iomodel.algorithms.tiles import cut, fold_scores, multiply, score_tile
+from costlib.iomodel.memory import HeldBlock, TwoLevelMemory, spans
 
 __all__ = ["fused", "small_cache"]
 
@@ -49,97 +48,51 @@ def small_cache(
     As published there is no row maximum: scores beyond about 88 (float32) or 709 (float64)
     overflow. ``stable=True`` stores raw scores and each row's maximum, N more reads and writes.
 
+    >>> import numpy as np
     >>> x = np.eye(12, 4)
     >>> run = small_cache(x, x, x, 40, tile=3, inner=3)
     >>> run.reads, run.writes, run.peak
     (876, 204, 30)
     """
-    work = attention_inputs(memory, Q, K, V)
-    length, width = work.arrays["Q"].shape
+    work = attention_inputs(memory, Q, K, V, causal, scale)
     if tile is not None:
         inner = 1 if inner is None else min(inner, tile)
         value_rows = tile if value_rows is None else value_rows
         value_cols = tile if value_cols is None else value_cols
         if causal and value_rows != tile:
             raise ValueError(f"value_rows must be the tile under a causal mask, got {value_rows}")
-    blocks = resolved_blocks(
-        "small_cache",
-        work,
-        {"tile": tile, "inner": inner, "value_rows": value_rows, "value_cols": value_cols},
-        causal=causal,
-        stable=stable,
-    )
-    counted = work.memory
-    slow = {
-        "P": counted.reserve("S" if stable else "P", length, length),
-        "l": counted.reserve("l", length, 1),
-        "m": counted.reserve("m", length, 1),
-        "O": counted.reserve("O", length, width),
-    }
-    _score_phase(work, slow, blocks, stable, causal, scale)
-    _value_phase(work, slow, blocks, stable, causal)
-    return work.finish(slow["O"], blocks=blocks)
+    sizes = {"tile": tile, "inner": inner, "value_rows": value_rows, "value_cols": value_cols}
+    blocks = resolved_blocks("small_cache", work, sizes, stable=stable)
+    length, written = work.length, "S" if stable else "P"
+    statistics = ("l", "m") if stable else ("l",)
+    work.reserve(**{written: (length, length)}, **dict.fromkeys(statistics, (length, 1)))
+    work.reserve(O=(length, work.width))
+    for i, rows in work.blocks("row statistics", blocks["tile"]):
+        _score_row(work, i, rows, blocks, written)
+    shape = blocks["value_rows"], blocks["value_cols"], blocks["inner"]
+    minus = "m" if stable else ""
+    multiply(work, written, "V", "O", shape, tile=blocks["tile"], minus=minus, over="l")
+    return work.finish("O", blocks=blocks)
 
 
-def _score_phase(
-    work: Workplace,
-    slow: Mapping[str, SlowArray],
-    blocks: Mapping[str, int],
-    stable: bool,
-    causal: bool,
-    scale: float,
+def _score_row(
+    work: Workplace, i: int, rows: slice, blocks: Mapping[str, int], written: str
 ) -> None:
-    """Write every tile of weights (or raw scores) and the statistics of every row."""
-    memory, queries = work.memory, work.arrays["Q"]
-    length, tile = queries.shape[0], blocks["tile"]
-    inner = min(blocks["inner"], queries.shape[1])
-    for i, rows in enumerate(spans(length, tile)):
-        memory.step("row statistics", i)
-        top = memory.allocate("m", cut(rows), fill=-np.inf) if stable else None
-        with memory.allocate("l", cut(rows), fill=0.0) as total:
-            for j, cols in enumerate(spans(live_columns(rows, tile, length, causal), tile)):
-                memory.step("scores", i, j)
-                with score_tile(
-                    memory, queries, work.arrays["K"], rows, cols, inner, scale, causal
-                ) as weight:
-                    if top is None:
-                        weight.exp()
-                        total.add_row_sums(weight)
-                        memory.store(weight, slow["P"], rows, cols)
-                    else:
-                        memory.store(weight, slow["P"], rows, cols)
-                        with memory.allocate("r", cut(rows)) as change:
-                            fold_scores(weight, top, total, change)
-            memory.store(total, slow["l"], rows)
-        if top is not None:
-            memory.store(top, slow["m"], rows)
-            memory.drop(top)
-
-
-def _value_phase(
-    work: Workplace,
-    slow: Mapping[str, SlowArray],
-    blocks: Mapping[str, int],
-    stable: bool,
-    causal: bool,
-) -> None:
-    """Multiply by V tile by tile, and divide by the row sums."""
-    memory, values = work.memory, work.arrays["V"]
-    length, width = values.shape
-    for i, rows in enumerate(spans(length, blocks["value_rows"])):
-        memory.step("row statistics", i)
-        needed = live_columns(rows, blocks["tile"], length, causal)
-        with memory.load(slow["l"], rows) as total:
-            top = memory.load(slow["m"], rows) if stable else None
-            for t, cols in enumerate(spans(width, blocks["value_cols"])):
-                memory.step("values", i, t)
-                with value_tile(
-                    memory, slow["P"], values, rows, cols, blocks["inner"], needed, top
-                ) as out:
-                    out /= total
-                    memory.store(out, slow["O"], rows, cols)
-            if top is not None:
-                memory.drop(top)
+    """A row of tiles of weights P, or of raw scores S and their maxima, and the row sums."""
+    memory, column, stable = work.memory, (cut(rows), 1), written == "S"
+    with row_state(memory, **({"m": column} if stable else {}), l=column) as state:
+        top, total = state[0], state[-1]
+        for cols in work.seen(i, rows, blocks["tile"], "scores"):
+            with score_tile(work, rows, cols, min(blocks["inner"], work.width)) as weight:
+                if not stable:
+                    weight.exp()
+                    total.add_row_sums(weight)
+                work.store(weight, written, rows, cols)
+                if stable:
+                    with memory.allocate("r", *column) as change:
+                        fold_scores(weight, top, total, change)
+        for block in reversed(state):
+            work.store(block, block.name, rows)
 
 
 def fused(
@@ -159,56 +112,32 @@ def fused(
     With T_c = ⌈N/tile_cols⌉ and T_r = ⌈N/tile_rows⌉ it reads 2T_c·N·d + 2T_r·N·d − N·d and writes
     T_c·N·d. This variant and its count are the book's own. The softmax is online, so it is stable.
 
+    >>> import numpy as np
     >>> x = np.eye(12, 4)
     >>> run = fused(x, x, x, 40, tile_rows=3, tile_cols=6)
     >>> run.reads, run.writes, run.peak
     (528, 96, 36)
     """
-    work = attention_inputs(memory, Q, K, V)
-    length, width = work.arrays["Q"].shape
+    work = attention_inputs(memory, Q, K, V, causal, scale)
     if tile_rows is not None and inner is None:
         inner = 1
-    blocks = resolved_blocks(
-        "fused",
-        work,
-        {"tile_rows": tile_rows, "tile_cols": tile_cols, "inner": inner},
-        causal=causal,
-    )
-    output = work.memory.reserve("O", length, width)
-    for i, rows in enumerate(spans(length, blocks["tile_rows"])):
-        work.memory.step("row statistics", i)
+    sizes = {"tile_rows": tile_rows, "tile_cols": tile_cols, "inner": inner}
+    blocks = resolved_blocks("fused", work, sizes)
+    work.reserve(O=(work.length, work.width))
+    for i, rows in work.blocks("row statistics", blocks["tile_rows"]):
         column = (cut(rows), 1)
-        with row_state(work.memory, m=column, l=column, r=column) as row:
-            needed = live_columns(rows, blocks["tile_cols"], length, causal)
-            for j, cols in enumerate(spans(needed, blocks["tile_cols"])):
-                work.memory.step("tile", i, j)
-                last = cols.stop == needed
-                _fused_tile(work, output, row, rows, cols, blocks["inner"], last, causal, scale)
-    return work.finish(output, blocks=blocks)
-
-
-def _fused_tile(
-    work: Workplace,
-    output: SlowArray,
-    row: list[HeldBlock],
-    rows: slice,
-    cols: slice,
-    inner: int,
-    last: bool,
-    causal: bool,
-    scale: float,
-) -> None:
-    """One tile of weights, and its share of O; the last one of its rows divides O by l."""
-    memory, (top, total, change) = work.memory, row
-    queries, keys = work.arrays["Q"], work.arrays["K"]
-    with score_tile(memory, queries, keys, rows, cols, inner, scale, causal) as tile:
-        fold_scores(tile, top, total, change)
-        _stream_values(work, output, tile, change, rows, cols, inner, total if last else None)
+        with row_state(work.memory, m=column, l=column, r=column) as (top, total, change):
+            needed = live_columns(rows, blocks["tile_cols"], work.length, causal)
+            for cols in work.seen(i, rows, blocks["tile_cols"]):
+                with score_tile(work, rows, cols, blocks["inner"]) as tile:
+                    fold_scores(tile, top, total, change)
+                    last = total if cols.stop == needed else None
+                    _stream_values(work, tile, change, rows, cols, blocks["inner"], last)
+    return work.finish("O", blocks=blocks)
 
 
 def _stream_values(
     work: Workplace,
-    output: SlowArray,
     tile: HeldBlock,
     change: HeldBlock,
     rows: slice,
@@ -216,16 +145,18 @@ def _stream_values(
     inner: int,
     last: HeldBlock | None,
 ) -> None:
-    """Add a resident tile of weights times V to O, some columns of V and O at a time."""
-    memory = work.memory
-    for width in spans(output.shape[1], inner):
+    """Add a resident tile of weights times V to O, some columns of V and O at a time.
+
+    The last tile of its rows divides O by the row sums.
+    """
+    for part in spans(work.width, inner):
         if cols.start == 0:
-            out = memory.allocate("O", cut(rows), cut(width), fill=0.0)
+            out = work.memory.allocate("O", cut(rows), cut(part), fill=0.0)
         else:
-            out = memory.load(output, rows, width)
-        with out, memory.load(work.arrays["V"], cols, width) as value:
+            out = work.load("O", rows, part)
+        with out, work.load("V", cols, part) as value:
             out *= change
             out.add_product(tile, value)
             if last is not None:
                 out /= last
-            memory.store(out, output, rows, width)
+            work.store(out, "O", rows, part)

@@ -8,11 +8,10 @@ the scores once, so that the rows of Q and those of O need not be resident at th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from costlib.iomodel.algorithms.backward import begin
-from costlib.iomodel.algorithms.lean_backward import all_row_shares, columns
+from costlib.iomodel.algorithms.backward import add_columns, begin, change_scores, store_shares
+from costlib.iomodel.algorithms.flash_attention import store_log_sums
 from costlib.iomodel.algorithms.runs import (
     Run,
     Workplace,
@@ -20,8 +19,8 @@ from costlib.iomodel.algorithms.runs import (
     resolved_blocks,
     row_state,
 )
-from costlib.iomodel.algorithms.tiles import cut, fold_scores, value_tile
-from costlib.iomodel.memory import HeldBlock, SlowArray, TwoLevelMemory, spans
+from costlib.iomodel.algorithms.tiles import cut, finish_scores, fold_scores, multiply
+from costlib.iomodel.memory import HeldBlock, TwoLevelMemory, spans
 
 __all__ = ["four_pass_backward", "stored_backward", "stored_scores"]
 
@@ -49,53 +48,34 @@ def stored_scores(
     >>> run.reads, run.writes, run.peak
     (444, 204, 40)
     """
-    work = attention_inputs(memory, Q, K, V)
-    length, width = work.arrays["Q"].shape
-    blocks = resolved_blocks(
-        "stored_scores",
-        work,
-        {"block_rows": block_rows, "value_rows": value_rows, "value_cols": value_cols},
-        causal=False,
-    )
-    slow = {
-        "S": work.memory.reserve("S", length, length),
-        "L": work.memory.reserve("L", length, 1),
-        "O": work.memory.reserve("O", length, width),
-    }
-    for i, rows in enumerate(spans(length, blocks["block_rows"])):
-        _store_scores(work, slow, i, rows, scale)
-    for i, rows in enumerate(spans(length, blocks["value_rows"])):
-        work.memory.step("values", i)
-        with work.memory.load(slow["L"], rows) as log_sum:
-            for cols in spans(width, blocks["value_cols"]):
-                with value_tile(
-                    work.memory, slow["S"], work.arrays["V"], rows, cols, 1, length, log_sum
-                ) as out:
-                    work.memory.store(out, slow["O"], rows, cols)
-    return work.finish(slow["O"], blocks=blocks)
+    work = attention_inputs(memory, Q, K, V, False, scale)
+    sizes = {"block_rows": block_rows, "value_rows": value_rows, "value_cols": value_cols}
+    blocks = resolved_blocks("stored_scores", work, sizes)
+    length = work.length
+    work.reserve(S=(length, length), L=(length, 1), O=(length, work.width))
+    for _, rows in work.blocks("queries", blocks["block_rows"]):
+        column = (cut(rows), 1)
+        with (
+            work.load("Q", rows) as query,
+            row_state(work.memory, m=column, l=column, r=column) as (top, total, change),
+        ):
+            for key_row in spans(length, 1):
+                with _scores(work, "S", query, rows, key_row) as tile:
+                    work.store(tile, "S", rows, key_row)
+                    fold_scores(tile, top, total, change)
+            store_log_sums(work, top, total, rows)
+    shape = blocks["value_rows"], blocks["value_cols"], 1
+    multiply(work, "S", "V", "O", shape, minus="L")
+    return work.finish("O", blocks=blocks)
 
 
-def _store_scores(
-    work: Workplace, slow: dict[str, SlowArray], i: int, rows: slice, scale: float
-) -> None:
-    """The scores of a block of queries, a key at a time, and each row's log-sum-exp."""
-    memory, column = work.memory, (cut(rows), 1)
-    memory.step("queries", i)
-    with (
-        memory.load(work.arrays["Q"], rows) as query,
-        row_state(memory, m=column, l=column, r=column) as (top, total, change),
-    ):
-        for key_row in spans(work.arrays["K"].shape[0], 1):
-            with memory.allocate("S", *column) as tile:
-                with memory.load(work.arrays["K"], key_row) as key:
-                    tile.set_product(query, key.T)
-                if scale != 1.0:
-                    tile *= scale
-                memory.store(tile, slow["S"], rows, key_row)
-                fold_scores(tile, top, total, change)
-        total.log()
-        total += top
-        memory.store(total, slow["L"], rows)
+def _scores(work: Workplace, name: str, query: HeldBlock, rows: slice, key_row: slice) -> HeldBlock:
+    """The scores of a resident block of queries with one key; the caller drops them."""
+    tile = work.memory.allocate(name, cut(rows), 1)
+    with work.load("K", key_row) as key:
+        tile.set_product(query, key.T)
+    finish_scores(work, tile, rows, key_row)
+    return tile
 
 
 def stored_backward(
@@ -131,16 +111,16 @@ def stored_backward(
     """
     sizes = {"block_cols": block_cols, "grad_rows": grad_rows, "grad_cols": grad_cols}
     arrays = {"Q": Q, "K": K, "V": V, "O": O, "dO": dO, "L": L}
-    work, blocks, grads = begin("stored_backward", memory, sizes, False, arrays)
-    counted, length = work.memory, work.arrays["Q"].shape[0]
-    shares, changes = all_row_shares(work, 1), counted.reserve("dS", length, length)
+    work, blocks = begin("stored_backward", memory, sizes, False, scale, **arrays)
+    store_shares(work, 1)
+    work.reserve(dS=(work.length, work.length))
 
     def store(rows: slice, cols: slice, change: HeldBlock, _: HeldBlock) -> None:
-        counted.store(change, changes, rows, cols)
+        work.store(change, "dS", rows, cols)
 
-    columns(work, shares, grads, 1, blocks["block_cols"], False, scale, store)
-    _gradient(work, changes, "K", grads[0], blocks)
-    return work.finish(*grads, blocks=blocks)
+    add_columns(work, 1, blocks["block_cols"], store)
+    multiply(work, "dS", "K", "dQ", (blocks["grad_rows"], blocks["grad_cols"], 1))
+    return work.finish("dQ", "dK", "dV", blocks=blocks)
 
 
 def four_pass_backward(
@@ -176,98 +156,40 @@ def four_pass_backward(
     >>> run.reads, run.writes, run.peak
     (156, 60, 15)
     """
-    sizes = {
-        "block_rows": block_rows,
-        "block_cols": block_cols,
-        "grad_rows": grad_rows,
-        "grad_cols": grad_cols,
-    }
+    sizes = {"block_rows": block_rows, "block_cols": block_cols}
+    sizes |= {"grad_rows": grad_rows, "grad_cols": grad_cols}
     arrays = {"Q": Q, "K": K, "V": V, "O": O, "dO": dO, "L": L}
-    work, blocks, grads = begin("four_pass_backward", memory, sizes, False, arrays)
-    length = work.arrays["Q"].shape[0]
-    shares = all_row_shares(work, 1)
-    weights, changes = (work.memory.reserve(name, length, length) for name in ("P", "dS"))
-    for i, rows in enumerate(spans(length, blocks["block_rows"])):
-        work.memory.step("weights", i)
-        _store_weights(work, weights, rows, scale)
-    for j, cols in enumerate(spans(length, blocks["block_cols"])):
-        work.memory.step("gradient of values", j)
-        _store_changes(work, weights, shares, changes, grads[2], cols, scale)
-    _gradient(work, changes, "K", grads[0], blocks)
-    _gradient(work, changes, "Q", grads[1], blocks)
-    return work.finish(*grads, blocks=blocks)
+    work, blocks = begin("four_pass_backward", memory, sizes, False, scale, **arrays)
+    store_shares(work, 1)
+    work.reserve(P=(work.length, work.length), dS=(work.length, work.length))
+    for _, rows in work.blocks("weights", blocks["block_rows"]):
+        with work.loaded(rows, "Q", "L") as (query, log_sum):
+            for key_row in spans(work.length, 1):
+                with _scores(work, "P", query, rows, key_row) as weight:
+                    weight -= log_sum
+                    weight.exp()
+                    work.store(weight, "P", rows, key_row)
+    for _, cols in work.blocks("gradient of values", blocks["block_cols"]):
+        _store_changes(work, cols)
+    for other, gradient in (("K", "dQ"), ("Q", "dK")):
+        multiply(work, "dS", other, gradient, (blocks["grad_rows"], blocks["grad_cols"], 1))
+    return work.finish("dQ", "dK", "dV", blocks=blocks)
 
 
-def _store_weights(work: Workplace, weights: SlowArray, rows: slice, scale: float) -> None:
-    """The weights of a block of queries, a key at a time."""
+def _store_changes(work: Workplace, cols: slice) -> None:
+    """dV of a block of values, summed on chip, and dS of its pairs, a query at a time."""
     memory = work.memory
     with (
-        memory.load(work.arrays["Q"], rows) as query,
-        memory.load(work.arrays["L"], rows) as log_sum,
+        work.load("V", cols) as value,
+        memory.allocate("dV", cut(cols), work.width, fill=0.0) as total,
     ):
-        for key_row in spans(work.arrays["K"].shape[0], 1):
-            with memory.allocate("P", cut(rows), 1) as weight:
-                with memory.load(work.arrays["K"], key_row) as key:
-                    weight.set_product(query, key.T)
-                if scale != 1.0:
-                    weight *= scale
-                weight -= log_sum
-                weight.exp()
-                memory.store(weight, weights, rows, key_row)
-
-
-def _store_changes(
-    work: Workplace,
-    weights: SlowArray,
-    shares: SlowArray,
-    changes: SlowArray,
-    value_gradient: SlowArray,
-    cols: slice,
-    scale: float,
-) -> None:
-    """dV of a block of values, summed on chip, and dS of its pairs, a query at a time."""
-    memory, (length, width) = work.memory, work.arrays["V"].shape
-    with (
-        memory.load(work.arrays["V"], cols) as value,
-        memory.allocate("dV", cut(cols), width, fill=0.0) as total,
-    ):
-        for row in spans(length, 1):
+        for row in spans(work.length, 1):
             with (
-                memory.load(work.arrays["dO"], row) as gradient,
-                memory.load(shares, row) as share,
-                memory.load(weights, row, cols) as weight,
+                work.loaded(row, "dO", "D") as (gradient, share),
+                work.load("P", row, cols) as weight,
                 memory.allocate("dS", 1, cut(cols)) as change,
             ):
                 total.add_product(weight.T, gradient)
-                change.set_product(gradient, value.T)
-                change -= share
-                change *= weight
-                if scale != 1.0:
-                    change *= scale
-                memory.store(change, changes, row, cols)
-        memory.store(total, value_gradient, cols)
-
-
-def _gradient(
-    work: Workplace,
-    changes: SlowArray,
-    other: str,
-    gradient: SlowArray,
-    blocks: Mapping[str, int],
-) -> None:
-    """dQ = dS·K, or dK = dSᵀ·Q, a tile at a time, from the dS that was written."""
-    length, width = gradient.shape
-    for i, rows in enumerate(spans(length, blocks["grad_rows"])):
-        work.memory.step(f"gradient {gradient.name}", i)
-        for part in spans(width, blocks["grad_cols"]):
-            with value_tile(
-                work.memory,
-                changes,
-                work.arrays[other],
-                rows,
-                part,
-                1,
-                length,
-                transposed=other == "Q",
-            ) as total:
-                work.memory.store(total, gradient, rows, part)
+                change_scores(work, change, weight, gradient, value, share)
+                work.store(change, "dS", row, cols)
+        work.store(total, "dV", cols)

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from costlib.iomodel.algorithms.runs import Run, Workplace, block_size
-from costlib.iomodel.algorithms.tiles import fold_scores
+from costlib.iomodel.algorithms.tiles import cut, fold_scores
 from costlib.iomodel.counting.counts import streamed_rows
-from costlib.iomodel.memory import CapacityError, HeldBlock, SlowArray, TwoLevelMemory, spans
+from costlib.iomodel.memory import CapacityError, HeldBlock, TwoLevelMemory, spans
 
 __all__ = ["streamed"]
 
@@ -51,8 +51,8 @@ def streamed(
     (80, 24, 42)
     """
     latent = V is None
-    work = Workplace(memory, Q=Q, K=K, **({} if latent else {"V": V}))
-    rows, d = work.arrays["Q"].shape
+    work = Workplace(memory, scale=scale, Q=Q, K=K, **({} if latent else {"V": V}))
+    d = work.width
     wanted = _wanted(work, mask, latent)
     if latent:
         width = block_size("value_width", d if value_width is None else value_width, d)
@@ -62,11 +62,11 @@ def streamed(
         width = work.arrays["V"].shape[1]
     cols = width if value_cols is None else block_size("value_cols", value_cols, width)
     block = _block(work, block_rows, d, cols, latent)
-    output = work.memory.reserve("O", rows, width)
+    work.reserve(O=(work.length, width))
     meetings = _meetings(wanted, block)
     for part in spans(width, cols):
-        _pass(work, output, part, block, meetings, wanted, scale)
-    return work.finish(output, blocks={"block_rows": block, "value_cols": cols})
+        _pass(work, part, block, meetings, wanted)
+    return work.finish("O", blocks={"block_rows": block, "value_cols": cols})
 
 
 def _wanted(work: Workplace, mask: Any, latent: bool) -> np.ndarray[Any, Any]:
@@ -87,7 +87,7 @@ def _wanted(work: Workplace, mask: Any, latent: bool) -> np.ndarray[Any, Any]:
 
 
 def _block(work: Workplace, given: int | None, d: int, cols: int, latent: bool) -> int:
-    rows, capacity = work.arrays["Q"].shape[0], work.memory.capacity
+    rows, capacity = work.length, work.memory.capacity
     if given is not None or capacity is None:
         return block_size("block_rows", rows if given is None else given, rows)
     fits = int(streamed_rows(d, capacity, value_width=cols, latent=latent))
@@ -113,32 +113,29 @@ def _meetings(wanted: np.ndarray[Any, Any], block: int) -> dict[int, list[int]]:
 
 def _pass(
     work: Workplace,
-    output: SlowArray,
     part: slice,
     block: int,
     meetings: dict[int, list[int]],
     wanted: np.ndarray[Any, Any],
-    scale: float,
 ) -> None:
     """All queries once, for some columns of the values."""
-    memory, rows = work.memory, wanted.shape[0]
-    width = part.stop - part.start
+    memory, rows = work.memory, work.length
     at_hand: dict[int, tuple[HeldBlock, ...]] = {}
     for x in range(rows):
         while len(at_hand) < block and x + len(at_hand) < rows:
             i = x + len(at_hand)
             memory.step("query", i)
-            query = memory.load(work.arrays["Q"], slice(i, i + 1))
-            out = memory.allocate("O", 1, width, fill=0.0)
+            query = work.load("Q", slice(i, i + 1))
+            out = memory.allocate("O", 1, cut(part), fill=0.0)
             top = memory.allocate("m", 1, 1, fill=-np.inf)
             at_hand[i] = query, out, top, memory.allocate("l", 1, 1, fill=0.0)
         for j in meetings.get(x, ()):
             memory.step("key", j, x)
-            _meet(work, j, part, at_hand, wanted[:, j], scale)
+            _meet(work, j, part, at_hand, wanted[:, j])
         memory.step("output", x)
         query, out, top, total = at_hand.pop(x)
         out /= total
-        memory.store(out, output, slice(x, x + 1), part)
+        work.store(out, "O", slice(x, x + 1), part)
         memory.drop(query, out, top, total)
 
 
@@ -148,21 +145,20 @@ def _meet(
     part: slice,
     at_hand: dict[int, tuple[HeldBlock, ...]],
     sees: np.ndarray[Any, Any],
-    scale: float,
 ) -> None:
     """One key and its value, against every query at hand that sees it."""
     memory, row = work.memory, slice(j, j + 1)
-    key = memory.load(work.arrays["K"], row)
-    values = work.arrays.get("V")
-    loaded = None if values is None else memory.load(values, row, part)
-    value = key.part(cols=part) if loaded is None else loaded
+    held = [work.load("K", row)]
+    if "V" in work.arrays:
+        held.append(work.load("V", row, part))
+    key, value = held[0], held[-1] if len(held) > 1 else held[0].part(cols=part)
     with memory.allocate("S", 1, 1) as score, memory.allocate("r", 1, 1) as change:
         for i, (query, out, top, total) in at_hand.items():
             if sees[i]:
                 score.set_product(query, key.T)
-                if scale != 1.0:
-                    score *= scale
+                if work.scale != 1.0:
+                    score *= work.scale
                 fold_scores(score, top, total, change)
                 out *= change
                 out.add_product(score, value)
-    memory.drop(key, *(() if loaded is None else (loaded,)))
+    memory.drop(*held)

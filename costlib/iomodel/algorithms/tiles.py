@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from costlib.iomodel.memory import HeldBlock, SlowArray, TwoLevelMemory, spans
+from costlib.iomodel.algorithms.runs import Workplace, live_columns
+from costlib.iomodel.memory import HeldBlock, spans
 
-__all__ = ["live_columns"]  # the rest is what the algorithms are built of
-
-
-def live_columns(rows: slice, block_cols: int, length: int, causal: bool) -> int:
-    """How many columns the tiles cover that these rows need; tiles above the diagonal are skipped.
-
-    >>> live_columns(slice(4, 8), 5, 12, causal=True)
-    10
-    >>> live_columns(slice(4, 8), 5, 12, causal=False)
-    12
-    """
-    return min(length, -(-rows.stop // block_cols) * block_cols) if causal else length
+__all__: list[str] = []  # what the algorithms are built of
 
 
 def cut(where: slice) -> int:
@@ -23,62 +13,62 @@ def cut(where: slice) -> int:
     return int(where.stop - where.start)
 
 
-def finish_scores(tile: HeldBlock, rows: slice, cols: slice, scale: float, causal: bool) -> None:
+def finish_scores(work: Workplace, tile: HeldBlock, rows: slice, cols: slice) -> None:
     """Scale a tile of scores and mask the future, in place."""
-    if scale != 1.0:
-        tile *= scale
-    if causal:
+    if work.scale != 1.0:
+        tile *= work.scale
+    if work.causal:
         tile.mask_future(rows.start, cols.start)
 
 
-def score_tile(
-    memory: TwoLevelMemory,
-    queries: SlowArray,
-    keys: SlowArray,
-    rows: slice,
-    cols: slice,
-    inner: int,
-    scale: float,
-    causal: bool,
-) -> HeldBlock:
+def score_tile(work: Workplace, rows: slice, cols: slice, inner: int) -> HeldBlock:
     """A tile of scores, summed over slices of ``inner`` columns of Q and K; the caller drops it."""
-    tile = memory.allocate("S", cut(rows), cut(cols), fill=0.0)
-    for slice_of_width in spans(queries.shape[1], inner):
-        with (
-            memory.load(queries, rows, slice_of_width) as query,
-            memory.load(keys, cols, slice_of_width) as key,
-        ):
+    tile = work.memory.allocate("S", cut(rows), cut(cols), fill=0.0)
+    for part in spans(work.width, inner):
+        with work.load("Q", rows, part) as query, work.load("K", cols, part) as key:
             tile.add_product(query, key.T)
-    finish_scores(tile, rows, cols, scale, causal)
+    finish_scores(work, tile, rows, cols)
     return tile
 
 
-def value_tile(
-    memory: TwoLevelMemory,
-    weights: SlowArray,
-    values: SlowArray,
-    rows: slice,
-    width: slice,
-    inner: int,
-    needed: int,
-    row_maxima: HeldBlock | None = None,
+def multiply(
+    work: Workplace,
+    weights: str,
+    values: str,
+    result: str,
+    shape: tuple[int, int, int],
     *,
-    transposed: bool = False,
-) -> HeldBlock:
-    """A tile of P V, summed over slices of ``inner`` keys up to ``needed``; the caller drops it.
+    tile: int | None = None,
+    minus: str = "",
+    over: str = "",
+) -> None:
+    """O = P V a tile at a time, from a P in slow memory; ``shape``: rows, columns, keys at a time.
 
-    With ``row_maxima`` the slow array holds raw scores, which become weights on the way. It is
-    Pᵀ V of a ``transposed`` P.
+    P is there as far as square tiles of side ``tile`` cover what is seen. Scores become weights on
+    the way, by the statistics that ``minus`` names. O is divided by those that ``over`` names.
+    If the result is dK, it is Pᵀ V.
     """
-    tile = memory.allocate("O", cut(rows), cut(width), fill=0.0)
-    for keys in spans(needed, inner):
-        where = (keys, rows) if transposed else (rows, keys)
-        with memory.load(weights, *where) as weight, memory.load(values, keys, width) as value:
-            if row_maxima is not None:
-                weight -= row_maxima
-                weight.exp()
-            tile.add_product(weight.T if transposed else weight, value)
-    return tile
+    turned, kept = result == "dK", [name for name in (over, minus) if name]
+    for i, rows in work.blocks("row statistics", shape[0]):
+        needed = live_columns(rows, tile or shape[0], work.length, work.causal)
+        with work.loaded(rows, *kept) as statistics:
+            held = dict(zip(kept, statistics, strict=True))
+            for t, part in enumerate(spans(work.width, shape[1])):
+                work.memory.step("values", i, t)
+                with work.memory.allocate("O", cut(rows), cut(part), fill=0.0) as out:
+                    for keys in spans(needed, shape[2]):
+                        where = (keys, rows) if turned else (rows, keys)
+                        with (
+                            work.load(weights, *where) as weight,
+                            work.load(values, keys, part) as value,
+                        ):
+                            if minus:
+                                weight -= held[minus]
+                                weight.exp()
+                            out.add_product(weight.T if turned else weight, value)
+                    if over:
+                        out /= held[over]
+                    work.store(out, result, rows, part)
 
 
 def fold_scores(tile: HeldBlock, top: HeldBlock, total: HeldBlock, change: HeldBlock) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -53,10 +53,18 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "four_pass_backward": ("block_rows", "block_cols", "grad_rows", "grad_cols"),
 }
 
-#: Phases that share nothing but M, each with the sizes that are its own; all others stay 1.
+#: What is searched: phases that share nothing but M, each with the sizes that are its own. All
+#: other sizes stay 1. One column at a time (one row for FlashAttention-1) needs the least room and,
+#: under a mask, covers the least above the diagonal. The width of a slice changes no transfers.
 _PHASES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "small_cache": (("tile",), ("value_rows", "value_cols")),
+    "naive": (("tile",),),
+    "flash": (("block_cols",),),
+    "flash2": (("block_rows",),),
+    "flash_backward": (("block_cols",),),
+    "flash2_backward": (("block_cols",),),
     "two_pass_backward": (("block_rows",), ("block_cols",)),
+    "small_cache": (("tile",), ("value_rows", "value_cols")),
+    "fused": (("tile_rows", "tile_cols"),),
     "stored_scores": (("block_rows",), ("value_rows", "value_cols")),
     "stored_backward": (("block_cols",), ("grad_rows", "grad_cols")),
     "four_pass_backward": (("block_rows",), ("block_cols",), ("grad_rows", "grad_cols")),
@@ -140,8 +148,13 @@ got M = 20
             f"got M = {M}"
         )
     chosen = {name: int(value) for name, value in zip(steps.names, steps.blocks[step], strict=True)}
-    blocks = _fill_up(algorithm, N, d, M, chosen, causal, options)
-    return Choice(algorithm, blocks, _count(algorithm, N, d, blocks, causal, options))
+    counted = partial(getattr(counts, algorithm), N, d, causal=causal, **options)
+
+    def fits(**blocks: int) -> bool:
+        return bool(counted(**{**chosen, **blocks}).peak <= M)
+
+    blocks = {**chosen, **_filled(algorithm, N, d, chosen, causal, fits)}
+    return Choice(algorithm, blocks, counted(**blocks))
 
 
 def published_blocks(algorithm: str, d: int, M: int) -> dict[str, int]:
@@ -209,13 +222,13 @@ def shrunk_blocks(algorithm: str, N: int, d: int, M: int) -> dict[str, int]:
     {'block_rows': 8, 'block_cols': 14}
     """
 
+    counted, published = getattr(counts, algorithm), published_blocks(algorithm, d, M)
+
     def shape(cols: int) -> dict[str, int]:
         return {"block_rows": min(cols, d), "block_cols": cols}
 
-    published = min(N, published_blocks(algorithm, d, M)["block_cols"])
-    return shape(
-        _largest(published, lambda cols: _count(algorithm, N, d, shape(cols), False, {}).peak <= M)
-    )
+    most = min(N, published["block_cols"])
+    return shape(_largest(most, lambda cols: counted(N, d, **shape(cols)).peak <= M))
 
 
 def crossovers(
@@ -257,60 +270,41 @@ def staircase(algorithm: str, N: int, d: int, *, causal: bool = False, **options
 def _staircase(
     algorithm: str, N: int, d: int, causal: bool, options: tuple[tuple[str, Any], ...]
 ) -> Staircase:
-    settings = dict(options)
-    if algorithm in _PHASES and not (algorithm == "small_cache" and causal):
-        return _phased_staircase(algorithm, N, d, causal, settings)
-    sizes = _candidates(algorithm, N, d, causal)
-    named = dict(zip(ALGORITHMS[algorithm], sizes, strict=True))
-    count: Any = _count(algorithm, N, d, named, causal, settings)
-    return _steps(count.peak, count.total, np.stack(sizes, axis=1), ALGORITHMS[algorithm])
-
-
-def _candidates(algorithm: str, N: int, d: int, causal: bool) -> list[Array]:
-    """Block sizes that no other set of sizes beats in both transfers and room.
-
-    One column at a time (one row for FlashAttention-1) needs the least room and, under a mask,
-    covers the least above the diagonal. The width of a slice never changes the transfers.
-    """
-    side = np.arange(1.0, N + 1) if causal else _fewest(N)
-    one = np.ones_like(side)
-    if algorithm in ("flash", "flash_backward", "flash2_backward"):
-        return [one, side]
-    if algorithm == "flash2":
-        return [side, one]
-    if algorithm == "naive":
-        tile = np.arange(1.0, max(N, d) + 1) if causal else np.union1d(side, _fewest(d))
-        return [tile, np.ones_like(tile)]
-    if algorithm == "fused":
-        if causal and N > LONGEST_CAUSAL_PAIR_SEARCH:
-            raise ValueError(
-                f"N must be at most {LONGEST_CAUSAL_PAIR_SEARCH} to search the causal pairs of "
-                f"block sizes, got {N}: give the block sizes"
-            )
-        rows, cols = _grid(side, side)
-        return [rows, cols, np.ones_like(rows)]
-    tile, value_cols = _grid(side, _fewest(d))
-    return [tile, np.ones_like(tile), tile, value_cols]
-
-
-def _phased_staircase(
-    algorithm: str, N: int, d: int, causal: bool, options: Mapping[str, Any]
-) -> Staircase:
     """Each phase gets its own best blocks: it is asked with the least that the others can have."""
+    names, phases = ALGORITHMS[algorithm], _PHASES[algorithm]
+    if causal and algorithm == "small_cache":  # the tiles of O have the rows of the others
+        phases = (("tile", "value_rows", "value_cols"),)
+    counted = partial(getattr(counts, algorithm), N, d, causal=causal, **dict(options))
+    ones: dict[str, Any] = dict.fromkeys(names, 1)
+    least = counted(**ones).total if len(phases) > 1 else 0
+    steps = []
+    for own in phases:
+        sizes = _candidates(algorithm, own, N, d, causal)
+        count = counted(**{**ones, **dict(zip(own, sizes, strict=True))})
+        steps.append(_steps(count.peak, count.total - least, np.stack(sizes, axis=1), own))
+    found = reduce(_both, steps)
+    blocks = np.ones((len(found.totals), len(names)))
+    blocks[:, [names.index(name) for name in found.names]] = found.blocks
+    return Staircase(found.capacities, found.totals + least, blocks, names)
+
+
+def _candidates(
+    algorithm: str, names: tuple[str, ...], N: int, d: int, causal: bool
+) -> list[Array]:
+    """Sizes of a phase that no others beat in both transfers and room."""
+    if causal and algorithm == "fused" and N > LONGEST_CAUSAL_PAIR_SEARCH:
+        raise ValueError(
+            f"N must be at most {LONGEST_CAUSAL_PAIR_SEARCH} to search the causal pairs of "
+            f"block sizes, got {N}: give the block sizes"
+        )
     side = np.arange(1.0, N + 1) if causal else _fewest(N)
-    ones: dict[str, Any] = dict.fromkeys(ALGORITHMS[algorithm], 1)
-    least = _count(algorithm, N, d, ones, causal, options).total
-    phases = []
-    for names in _PHASES[algorithm]:
-        sizes = [side] if len(names) == 1 else _grid(side, _fewest(d))
-        named = {**ones, **dict(zip(names, sizes, strict=True))}
-        count: Any = _count(algorithm, N, d, named, causal, options)
-        phases.append(_steps(count.peak, count.total - least, np.stack(sizes, axis=1), names))
-    found = reduce(_both, phases)
-    blocks = np.ones((len(found.totals), len(ones)))
-    for name, column in zip(found.names, found.blocks.T, strict=True):
-        blocks[:, list(ones).index(name)] = column
-    return Staircase(found.capacities, found.totals + least, blocks, tuple(ones))
+    if algorithm == "naive":  # its tile cuts the width of V too
+        side = np.arange(1.0, max(N, d) + 1) if causal else np.union1d(side, _fewest(d))
+    every = [_fewest(d) if name in ("value_cols", "grad_cols") else side for name in names]
+    if "tile" in names and "value_rows" in names:
+        tile, value_cols = _grid(side, every[-1])
+        return [tile, tile, value_cols]
+    return _grid(*every)
 
 
 def _both(first: Staircase, second: Staircase) -> Staircase:
@@ -335,31 +329,24 @@ def _steps(peaks: Array, totals: Array, blocks: Array, names: tuple[str, ...]) -
     return Staircase(peaks[kept], totals[kept], blocks[kept], names)
 
 
-def _fill_up(
+def _filled(
     algorithm: str,
     N: int,
     d: int,
-    M: float,
-    chosen: dict[str, int],
+    chosen: Mapping[str, int],
     causal: bool,
-    options: Mapping[str, Any],
+    fits: Callable[..., bool],
 ) -> dict[str, int]:
     """Spend the room that is left on the one size that moves nothing more: fewer, larger steps."""
-    if algorithm not in _FREE:
-        return chosen
-    free = _FREE[algorithm]
-    most = chosen.get("tile", d) if free == "inner" else N
-
-    def fits(size: int) -> bool:
-        return bool(_count(algorithm, N, d, {**chosen, free: size}, causal, options).peak <= M)
-
-    if causal and free == "stream":  # it would cover more above the diagonal
-        return chosen
+    free = _FREE.get(algorithm)
+    if free is None or (causal and free == "stream"):  # it would cover more above the diagonal
+        return {}
     if causal and free != "inner":  # only a divisor of the other size covers nothing more
         other = chosen["block_cols" if free == "block_rows" else "block_rows"]
-        divisors = [size for size in range(1, other + 1) if other % size == 0 and fits(size)]
-        return {**chosen, free: divisors[-1]}
-    return {**chosen, free: _largest(most, fits)}
+        divisors = [size for size in range(1, other + 1) if other % size == 0]
+        return {free: max(size for size in divisors if fits(**{free: size}))}
+    most = chosen.get("tile", d) if free == "inner" else N
+    return {free: _largest(most, lambda size: fits(**{free: size}))}
 
 
 def _largest(most: int, fits: Callable[[int], bool]) -> int:
@@ -382,18 +369,6 @@ def _fewest(length: int) -> Array:
     return sizes[sizes <= length]
 
 
-def _grid(first: Array, second: Array) -> tuple[Array, Array]:
-    rows, cols = np.meshgrid(first, second, indexing="ij")
-    return rows.ravel(), cols.ravel()
-
-
-def _count(
-    algorithm: str,
-    N: Number,
-    d: Number,
-    blocks: Mapping[str, Any],
-    causal: bool,
-    options: Mapping[str, Any],
-) -> Count:
-    count: Count = getattr(counts, algorithm)(N, d, **blocks, causal=causal, **options)
-    return count
+def _grid(*sides: Array) -> list[Array]:
+    """Every combination of these sizes, a column for each."""
+    return [sizes.ravel() for sizes in np.meshgrid(*sides, indexing="ij")]

@@ -58,6 +58,11 @@ class Count:
         """Reads and writes together."""
         return self.reads + self.writes
 
+    def __add__(self, other: Count) -> Count:
+        """One phase after the other in the same memory."""
+        peak = maximum(self.peak, other.peak)
+        return Count(self.reads + other.reads, self.writes + other.writes, peak)
+
 
 def matmul(
     m: Number, k: Number, n: Number, tile_rows: Number, tile_cols: Number, inner: Number = 1
@@ -69,11 +74,10 @@ def matmul(
     """
     m, k, n = sizes(m=m, k=k, n=n)
     tile_rows, tile_cols, inner = sizes(tile_rows=tile_rows, tile_cols=tile_cols, inner=inner)
-    rows, cols, depth = minimum(tile_rows, m), minimum(tile_cols, n), minimum(inner, k)
     return Count(
         reads=ceil_div(n, tile_cols) * m * k + ceil_div(m, tile_rows) * k * n,
         writes=m * n,
-        peak=rows * cols + rows * depth + depth * cols,
+        peak=_product_peak(minimum(tile_rows, m), minimum(tile_cols, n), minimum(inner, k)),
     )
 
 
@@ -122,8 +126,7 @@ def _by_columns(
     N: Number, d: Number, block_rows: Number, block_cols: Number, causal: bool
 ) -> tuple[Any, Any, Any, Any, Any]:
     """Sizes, blocks, and the rows that are read where each block of columns takes those it sees."""
-    N, d = sizes(N=N, d=d)
-    block_rows, block_cols = sizes(block_rows=block_rows, block_cols=block_cols)
+    N, d, block_rows, block_cols = sizes(N=N, d=d, block_rows=block_rows, block_cols=block_cols)
     visits = covered_rows(N, block_rows, block_cols, causal=causal)
     return N, d, minimum(block_rows, N), minimum(block_cols, N), visits
 
@@ -170,8 +173,7 @@ def flash2(
     >>> flash2(8, 4, 2, 2, causal=True).reads
     192
     """
-    N, d = sizes(N=N, d=d)
-    block_rows, block_cols = sizes(block_rows=block_rows, block_cols=block_cols)
+    N, d, block_rows, block_cols = sizes(N=N, d=d, block_rows=block_rows, block_cols=block_cols)
     columns = covered_columns(N, block_rows, block_cols, causal=causal)
     rows, cols = minimum(block_rows, N), minimum(block_cols, N)
     return Count(
@@ -263,13 +265,11 @@ def stored_scores(
     _refuse_mask("stored_scores", causal)
     N, d, block_rows = sizes(N=N, d=d, block_rows=block_rows)
     value_rows, value_cols = sizes(value_rows=value_rows, value_cols=value_cols)
-    passes = ceil_div(N, block_rows) + ceil_div(N, value_rows)
-    rows, tall, wide = minimum(block_rows, N), minimum(value_rows, N), minimum(value_cols, d)
-    return Count(
-        reads=N * d + passes * N * d + ceil_div(d, value_cols) * N * N + N,
-        writes=N * N + N * d + N,
-        peak=maximum(rows * (d + 4) + d, _product_peak(tall, wide, 1) + tall),
-    )
+    passing = N * d + ceil_div(N, block_rows) * N * d
+    scores = Count(passing, N * N + N, minimum(block_rows, N) * (d + 4) + d)
+    values = matmul(N, N, d, value_rows, value_cols)
+    tall = minimum(value_rows, N)  # whose log-sum-exps are beside the product
+    return scores + Count(values.reads + N, values.writes, values.peak + tall)
 
 
 def stored_backward(
@@ -291,14 +291,13 @@ def stored_backward(
     _refuse_mask("stored_backward", causal)
     N, d, block_cols = sizes(N=N, d=d, block_cols=block_cols)
     grad_rows, grad_cols = sizes(grad_rows=grad_rows, grad_cols=grad_cols)
-    first = ceil_div(N, block_cols) * N * (2 * d + 2)
-    second = ceil_div(N, grad_rows) * N * d + ceil_div(d, grad_cols) * N * N
-    cols, tall, wide = minimum(block_cols, N), minimum(grad_rows, N), minimum(grad_cols, d)
-    return Count(
-        reads=4 * N * d + first + second,
-        writes=N * N + 3 * N * d + N,
-        peak=maximum(4 * cols * d + 2 * d + 2 * cols + 2, _product_peak(tall, wide, 1)),
+    cols, passing = minimum(block_cols, N), ceil_div(N, block_cols) * N * (2 * d + 2)
+    columns = Count(
+        reads=4 * N * d + passing,
+        writes=N * N + 2 * N * d + N,
+        peak=4 * cols * d + 2 * d + 2 * cols + 2,
     )
+    return columns + matmul(N, N, d, grad_rows, grad_cols)
 
 
 def four_pass_backward(
@@ -322,19 +321,18 @@ def four_pass_backward(
     N, d, block_rows, block_cols = sizes(N=N, d=d, block_rows=block_rows, block_cols=block_cols)
     grad_rows, grad_cols = sizes(grad_rows=grad_rows, grad_cols=grad_cols)
     rows, cols = minimum(block_rows, N), minimum(block_cols, N)
-    tall, wide = minimum(grad_rows, N), minimum(grad_cols, d)
-    passes = ceil_div(N, block_rows) + 2 * ceil_div(N, grad_rows)
-    return Count(
-        reads=4 * N * d
-        + N
-        + passes * N * d
-        + ceil_div(N, block_cols) * N * (d + 1)
-        + (1 + 2 * ceil_div(d, grad_cols)) * N * N,
-        writes=2 * N * N + 3 * N * d + N,
-        peak=maximum(
-            maximum(rows * (d + 2) + d, 2 * cols * (d + 1) + d + 1), _product_peak(tall, wide, 1)
-        ),
+    weights = Count(  # and D before them, which holds less
+        reads=3 * N * d + N + ceil_div(N, block_rows) * N * d,
+        writes=N * N + N,
+        peak=rows * (d + 2) + d,
     )
+    changes = Count(
+        reads=N * d + ceil_div(N, block_cols) * N * (d + 1) + N * N,
+        writes=N * N + N * d,
+        peak=2 * cols * (d + 1) + d + 1,
+    )
+    gradient = matmul(N, N, d, grad_rows, grad_cols)
+    return weights + changes + gradient + gradient
 
 
 def small_cache(
@@ -364,42 +362,23 @@ def small_cache(
         raise ValueError(f"value_rows must be the tile under a causal mask, got {value_rows}")
     entries = covered_entries(N, tile, causal=causal)
     statistics = 2 if stable else 1
-    first = covered_rows(N, tile, tile, causal=causal) + covered_columns(
-        N, tile, tile, causal=causal
+    rows = covered_rows(N, tile, tile, causal=causal)
+    columns = covered_columns(N, tile, tile, causal=causal)
+    side, tall = minimum(tile, N), minimum(value_rows, N)
+    peak = _product_peak(side, side, minimum(minimum(inner, side), d)) + statistics * side
+    scores = Count(
+        reads=(rows + columns) * d,
+        writes=entries + statistics * N,
+        peak=maximum(peak, side * side + 3 * side) if stable else peak,
     )
-    second = covered_columns(N, value_rows, tile, causal=causal)
-    return Count(
-        reads=(first + second) * d + ceil_div(d, value_cols) * entries + statistics * N,
-        writes=entries + statistics * N + N * d,
-        peak=maximum(
-            score_phase_peak(N, d, tile, inner, stable=stable),
-            value_phase_peak(N, d, tile, inner, value_rows, value_cols, stable=stable),
-        ),
+    values = Count(
+        reads=covered_columns(N, value_rows, tile, causal=causal) * d
+        + ceil_div(d, value_cols) * entries
+        + statistics * N,
+        writes=N * d,
+        peak=_product_peak(tall, minimum(value_cols, d), minimum(inner, side)) + statistics * tall,
     )
-
-
-def score_phase_peak(N: Number, d: Number, tile: Number, inner: Number, *, stable: bool) -> Any:
-    """The most that the small-cache algorithm holds while it writes the weights."""
-    side = minimum(tile, N)
-    product = _product_peak(side, side, minimum(minimum(inner, side), d)) + side
-    if not stable:
-        return product
-    return maximum(product + side, side * side + 3 * side)
-
-
-def value_phase_peak(
-    N: Number,
-    d: Number,
-    tile: Number,
-    inner: Number,
-    value_rows: Number,
-    value_cols: Number,
-    *,
-    stable: bool,
-) -> Any:
-    """The most that the small-cache algorithm holds while it multiplies by V."""
-    rows, depth = minimum(value_rows, N), minimum(inner, minimum(tile, N))
-    return _product_peak(rows, minimum(value_cols, d), depth) + (2 if stable else 1) * rows
+    return scores + values
 
 
 def streamed(

@@ -6,12 +6,13 @@ array: one computes on it with its methods, or with NumPy's own functions and ``
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-__all__ = ["Array", "HeldBlock", "CapacityError", "ResidencyError", "SlowArray"]
+__all__ = ["Array", "CapacityError", "HeldBlock", "ResidencyError", "SlowArray", "Steps"]
 
 Array = np.ndarray[Any, Any]
 
@@ -64,7 +65,96 @@ class SlowArray:
     __array_ufunc__ = __copy__ = __deepcopy__ = __reduce_ex__ = _refuse
 
 
-class HeldBlock(NDArrayOperatorsMixin):
+#: The steps of arithmetic: what each does to entries, and whether it takes blocks (t), scalars (s)
+#: or either (e).
+STEPS: dict[str, tuple[Callable[..., Any], str]] = {
+    "fill": (lambda x, value: x.fill(value), "s"),
+    "copy_from": (np.copyto, "t"),
+    "exp": (lambda x: np.exp(x, out=x), ""),
+    "log": (lambda x: np.log(x, out=x), ""),
+    "set_maximum": (lambda x, left, right: np.maximum(left, right, out=x), "tt"),
+    "set_product": (lambda x, left, right: np.matmul(left, right, out=x), "tt"),
+    "add_product": (lambda x, left, right: np.add(x, left @ right, out=x), "tt"),
+    "set_row_sums": (lambda x, rows: np.add.reduce(rows, axis=1, keepdims=True, out=x), "t"),
+    "add_row_sums": (lambda x, rows: np.add(x, rows.sum(axis=1, keepdims=True), out=x), "t"),
+    "set_row_maxima": (lambda x, rows: np.max(rows, axis=1, keepdims=True, out=x), "t"),
+    "raise_to_row_maxima": (
+        lambda x, rows: np.maximum(x, np.max(rows, axis=1, keepdims=True), out=x),
+        "t",
+    ),
+    "add": (lambda x, other: np.add(x, other, out=x), "e"),
+    "subtract": (lambda x, other: np.subtract(x, other, out=x), "e"),
+    "multiply": (lambda x, other: np.multiply(x, other, out=x), "e"),
+    "divide": (lambda x, other: np.divide(x, other, out=x), "e"),
+}
+
+
+class Steps:
+    """What a block computes; ``+=``, ``-=``, ``*=`` and ``/=`` take a block or a scalar."""
+
+    __slots__ = ()
+
+    def _do(self, name: str, *operands: Any) -> Any:
+        raise NotImplementedError
+
+    def fill(self, value: float) -> None:
+        """Set every entry to a scalar."""
+        self._do("fill", value)
+
+    def copy_from(self, other: Steps) -> None:
+        """Copy a resident block of the same shape into this one."""
+        self._do("copy_from", other)
+
+    def exp(self) -> None:
+        """Replace every entry by its exponential."""
+        self._do("exp")
+
+    def log(self) -> None:
+        """Replace every entry by its logarithm."""
+        self._do("log")
+
+    def set_maximum(self, left: Steps, right: Steps) -> None:
+        """Make each entry the larger of two others."""
+        self._do("set_maximum", left, right)
+
+    def set_product(self, left: Steps, right: Steps) -> None:
+        """Make this block the matrix product left · right."""
+        self._do("set_product", left, right)
+
+    def add_product(self, left: Steps, right: Steps) -> None:
+        """Add the matrix product left · right, one multiply-add at a time."""
+        self._do("add_product", left, right)
+
+    def set_row_sums(self, other: Steps) -> None:
+        """Make this column the sum of each row of another block."""
+        self._do("set_row_sums", other)
+
+    def add_row_sums(self, other: Steps) -> None:
+        """Add the sum of each row of another block to this column."""
+        self._do("add_row_sums", other)
+
+    def set_row_maxima(self, other: Steps) -> None:
+        """Make this column the largest entry of each row of another block."""
+        self._do("set_row_maxima", other)
+
+    def raise_to_row_maxima(self, other: Steps) -> None:
+        """Make this column at least the largest entry of each row of another block."""
+        self._do("raise_to_row_maxima", other)
+
+    def __iadd__(self, other: Any) -> Any:
+        return self._do("add", other)
+
+    def __isub__(self, other: Any) -> Any:
+        return self._do("subtract", other)
+
+    def __imul__(self, other: Any) -> Any:
+        return self._do("multiply", other)
+
+    def __itruediv__(self, other: Any) -> Any:
+        return self._do("divide", other)
+
+
+class HeldBlock(Steps, NDArrayOperatorsMixin):
     """A matrix in fast memory, on which NumPy's elementwise functions work with ``out=``.
 
     >>> from costlib.iomodel import TwoLevelMemory
@@ -78,7 +168,7 @@ class HeldBlock(NDArrayOperatorsMixin):
     costlib.iomodel.memory.blocks.ResidencyError: x (2×2) was dropped: load it again
     """
 
-    __slots__ = ("_cols", "_data", "_memory", "_number", "_owner", "_rows", "name", "shape")
+    __slots__ = ("_data", "_memory", "_number", "_owner", "_region", "name", "shape")
     __hash__ = object.__hash__
 
     def __init__(
@@ -95,8 +185,7 @@ class HeldBlock(NDArrayOperatorsMixin):
         self._data = data
         self._number = number
         self._owner = self if owner is None else owner
-        self._rows = (0, data.shape[0])
-        self._cols = (0, data.shape[1])
+        self._region = slice(0, data.shape[0]), slice(0, data.shape[1])
 
     @property
     def entries(self) -> int:
@@ -112,57 +201,6 @@ class HeldBlock(NDArrayOperatorsMixin):
         """Some rows and columns of the block, without a copy; takes no room."""
         return self._view(opened(self)[rows, cols])
 
-    def fill(self, value: float) -> None:
-        """Set every entry to a scalar."""
-        opened(self)[...] = float(value)
-
-    def copy_from(self, other: HeldBlock) -> None:
-        """Copy a resident block of the same shape into this one."""
-        np.copyto(opened(self), opened(other))
-
-    def exp(self) -> None:
-        """Replace every entry by its exponential."""
-        data = opened(self)
-        np.exp(data, out=data)
-
-    def log(self) -> None:
-        """Replace every entry by its logarithm."""
-        data = opened(self)
-        np.log(data, out=data)
-
-    def set_maximum(self, left: HeldBlock, right: HeldBlock) -> None:
-        """Make each entry the larger of two others."""
-        np.maximum(opened(left), opened(right), out=opened(self))
-
-    def set_product(self, left: HeldBlock, right: HeldBlock) -> None:
-        """Make this block the matrix product left · right."""
-        self._check_factors(left, right)
-        np.matmul(opened(left), opened(right), out=opened(self))
-
-    def add_product(self, left: HeldBlock, right: HeldBlock) -> None:
-        """Add the matrix product left · right, one multiply-add at a time."""
-        self._check_factors(left, right)
-        result = opened(self)
-        result += opened(left) @ opened(right)
-
-    def set_row_sums(self, other: HeldBlock) -> None:
-        """Make this column the sum of each row of another block."""
-        np.add.reduce(opened(other), axis=1, keepdims=True, out=opened(self))
-
-    def add_row_sums(self, other: HeldBlock) -> None:
-        """Add the sum of each row of another block to this column."""
-        column = opened(self)
-        column += np.add.reduce(opened(other), axis=1, keepdims=True)
-
-    def set_row_maxima(self, other: HeldBlock) -> None:
-        """Make this column the largest entry of each row of another block."""
-        np.maximum.reduce(opened(other), axis=1, keepdims=True, out=opened(self))
-
-    def raise_to_row_maxima(self, other: HeldBlock) -> None:
-        """Make this column at least the largest entry of each row of another block."""
-        column = opened(self)
-        np.maximum(column, np.maximum.reduce(opened(other), axis=1, keepdims=True), out=column)
-
     def mask_future(self, first_row: int, first_col: int) -> None:
         """Mask the scores above the diagonal, where the key comes after the query.
 
@@ -174,26 +212,6 @@ class HeldBlock(NDArrayOperatorsMixin):
         rows = np.arange(first_row, first_row + data.shape[0])
         cols = np.arange(first_col, first_col + data.shape[1])
         data[rows[:, None] < cols] = np.finfo(data.dtype).min * MASKED_SHARE_OF_LEAST
-
-    def __iadd__(self, other: Any) -> HeldBlock:
-        data = opened(self)
-        data += _operand(other)
-        return self
-
-    def __isub__(self, other: Any) -> HeldBlock:
-        data = opened(self)
-        data -= _operand(other)
-        return self
-
-    def __imul__(self, other: Any) -> HeldBlock:
-        data = opened(self)
-        data *= _operand(other)
-        return self
-
-    def __itruediv__(self, other: Any) -> HeldBlock:
-        data = opened(self)
-        data /= _operand(other)
-        return self
 
     def __enter__(self) -> HeldBlock:
         return self
@@ -230,6 +248,14 @@ class HeldBlock(NDArrayOperatorsMixin):
     __array__ = __getitem__ = __setitem__ = __iter__ = __len__ = __float__ = __bool__ = _refuse
     __copy__ = __deepcopy__ = __reduce_ex__ = _refuse
 
+    def _do(self, name: str, *operands: Any) -> HeldBlock:
+        does, takes = STEPS[name]
+        if name.endswith("product"):
+            self._check_factors(*operands)
+        data = opened(self)
+        does(data, *(_TAKEN[kind](each) for kind, each in zip(takes, operands, strict=True)))
+        return self
+
     def _check_factors(self, *factors: object) -> None:
         """A product needs its factors to the end, so it cannot be formed in their place."""
         if any(isinstance(one, HeldBlock) and one._owner is self._owner for one in factors):
@@ -257,3 +283,6 @@ def _operand(operand: object) -> Any:
     raise ResidencyError(
         f"a compute step reads resident blocks and scalars, got {type(operand).__name__}"
     )
+
+
+_TAKEN: dict[str, Callable[[Any], Any]] = {"t": opened, "s": float, "e": _operand}

@@ -14,15 +14,14 @@ in the order of loads and allocations; a part of it by ``[number, row, end, colu
 from __future__ import annotations
 
 import math
-import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from costlib.iomodel.memory.blocks import Array, HeldBlock, ResidencyError
+from costlib.iomodel.memory.blocks import STEPS, Array, HeldBlock, ResidencyError, Steps
 from costlib.iomodel.memory.two_level import TwoLevelMemory
 
 __all__ = ["Played", "Schedule", "Tile", "play"]
@@ -30,25 +29,6 @@ __all__ = ["Played", "Schedule", "Tile", "play"]
 MOST_MOVES = 200_000
 MOST_RESERVED = 1_000_000  # entries of slow memory, beside the inputs
 NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]{0,19}")
-
-#: The steps of arithmetic: what does it, and whether it takes tiles (t), scalars (s) or either (e).
-STEPS: dict[str, tuple[Callable[..., Any], str]] = {
-    "fill": (HeldBlock.fill, "s"),
-    "copy_from": (HeldBlock.copy_from, "t"),
-    "exp": (HeldBlock.exp, ""),
-    "log": (HeldBlock.log, ""),
-    "set_maximum": (HeldBlock.set_maximum, "tt"),
-    "set_product": (HeldBlock.set_product, "tt"),
-    "add_product": (HeldBlock.add_product, "tt"),
-    "set_row_sums": (HeldBlock.set_row_sums, "t"),
-    "add_row_sums": (HeldBlock.add_row_sums, "t"),
-    "set_row_maxima": (HeldBlock.set_row_maxima, "t"),
-    "raise_to_row_maxima": (HeldBlock.raise_to_row_maxima, "t"),
-    "add": (operator.iadd, "e"),
-    "subtract": (operator.isub, "e"),
-    "multiply": (operator.imul, "e"),
-    "divide": (operator.itruediv, "e"),
-}
 
 
 @dataclass(frozen=True)
@@ -197,31 +177,11 @@ class Schedule:
         return _corners(self._hands.array(name).shape, rows, cols)
 
 
-def _step(name: str) -> Callable[..., None]:
-    def step(self: Tile, *operands: Tile | float) -> None:
-        self._do(name, *operands)
-
-    step.__doc__ = getattr(HeldBlock, name).__doc__
-    return step
-
-
-class Tile:
+class Tile(Steps):
     """A block in a schedule, or a part of one: its shape, and the steps that it can take.
 
-    They are a `HeldBlock`'s own; ``+=``, ``-=``, ``*=`` and ``/=`` take another tile or a scalar.
+    They are a `HeldBlock`'s own.
     """
-
-    fill = _step("fill")
-    copy_from = _step("copy_from")
-    exp = _step("exp")
-    log = _step("log")
-    set_maximum = _step("set_maximum")
-    set_product = _step("set_product")
-    add_product = _step("add_product")
-    set_row_sums = _step("set_row_sums")
-    add_row_sums = _step("add_row_sums")
-    set_row_maxima = _step("set_row_maxima")
-    raise_to_row_maxima = _step("raise_to_row_maxima")
 
     def __init__(
         self,
@@ -276,18 +236,6 @@ class Tile:
         said = [o.written if isinstance(o, Tile) else _written(o) for o in operands]
         self._schedule._note(name, self.written, *said)
         return self
-
-    def __iadd__(self, other: Tile | float) -> Tile:
-        return self._do("add", other)
-
-    def __isub__(self, other: Tile | float) -> Tile:
-        return self._do("subtract", other)
-
-    def __imul__(self, other: Tile | float) -> Tile:
-        return self._do("multiply", other)
-
-    def __itruediv__(self, other: Tile | float) -> Tile:
-        return self._do("divide", other)
 
     def __enter__(self) -> Tile:
         return self
@@ -348,7 +296,7 @@ class _Hands:
         self.memory.drop(self._block(number))
 
     def _compute(self, kind: str, tile: Any, *operands: Any) -> None:
-        step, takes = STEPS[kind]
+        _, takes = STEPS[kind]
         if len(operands) != len(takes):
             raise TypeError
         opened = [self._operand(each, wanted) for each, wanted in zip(operands, takes, strict=True)]
@@ -356,7 +304,7 @@ class _Hands:
         for each in operands:
             if type(each) is list and each != tile and self._overlap(each, tile):
                 raise ResidencyError("a step reads its own target whole, or nothing of it")
-        step(target, *opened)
+        target._do(kind, *opened)
 
     def _overlap(self, one: list[int], other: list[int]) -> bool:
         """Whether two parts share an entry: then a step in place would need room to remember."""

@@ -132,8 +132,7 @@ entries, but 6 of 6 are free (nothing is resident)
         self._make_room(entries, "loading", array.name, rows, cols)
         self.reads += entries
         block = self._hold(array.name, array._data[rows, cols].copy(), rows, cols)
-        if self._tracing:
-            self._record("load", block)
+        self._record("load", block)
         return block
 
     def allocate(
@@ -144,8 +143,7 @@ entries, but 6 of 6 are free (nothing is resident)
         self._make_room(rows * cols, "allocating", name, *region)
         value = np.nan if fill is None else float(fill)
         block = self._hold(name, np.full((rows, cols), value, dtype=self.dtype), *region)
-        if self._tracing:
-            self._record("alloc", block)
+        self._record("alloc", block)
         return block
 
     def store(
@@ -166,8 +164,7 @@ entries, but 6 of 6 are free (nothing is resident)
             )
         array._data[rows, cols] = data
         self.writes += block.entries
-        if self._tracing:
-            self._record("store", block, array.name, rows, cols)
+        self._record("store", block, array.name, (rows, cols))
 
     def drop(self, *blocks: HeldBlock) -> None:
         """Free the room of resident blocks. What was not stored is lost."""
@@ -177,8 +174,7 @@ entries, but 6 of 6 are free (nothing is resident)
             opened(block).fill(np.nan)  # whoever kept the data itself computes with NaN from here
             del self._resident_blocks[block._number]
             self.resident -= block.entries
-            if self._tracing:
-                self._record("drop", block)
+            self._record("drop", block)
 
     def holds(self, block: HeldBlock) -> bool:
         """True while a block is resident."""
@@ -215,7 +211,7 @@ entries, but 6 of 6 are free (nothing is resident)
 
     def _hold(self, name: str, data: Array, rows: slice, cols: slice) -> HeldBlock:
         block = HeldBlock(self, name, data, self._next)
-        block._rows, block._cols = (rows.start, rows.stop), (cols.start, cols.stop)
+        block._region = rows, cols
         self._resident_blocks[self._next] = block
         self._next += 1
         return block
@@ -238,21 +234,13 @@ entries, but 6 of 6 are free (nothing is resident)
         kind: str,
         block: HeldBlock,
         name: str | None = None,
-        rows: slice | None = None,
-        cols: slice | None = None,
+        region: tuple[slice, slice] | None = None,
     ) -> None:
-        self.trace.append(
-            Event(
-                step=self._step_text(),
-                kind=kind,
-                array=block.name if name is None else name,
-                rows=block._rows if rows is None else (rows.start, rows.stop),
-                cols=block._cols if cols is None else (cols.start, cols.stop),
-                entries=block.entries,
-                resident=self.resident,
-                block=block._number,
-            )
-        )
+        if not self._tracing:
+            return
+        rows, cols = ((part.start, part.stop) for part in region or block._region)
+        place = name or block.name, rows, cols, block.entries
+        self.trace.append(Event(self._step_text(), kind, *place, self.resident, block._number))
 
 
 def _span(array: SlowArray, wanted: slice, axis: int) -> slice:

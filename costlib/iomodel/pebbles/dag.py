@@ -6,7 +6,7 @@ an input, a vertex without children is an output.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from costlib.units.numbers import size, sizes
@@ -32,10 +32,19 @@ class Dag:
     def __post_init__(self) -> None:
         if not self.names:
             object.__setattr__(self, "names", tuple(f"v{v}" for v in range(len(self.parents))))
-        _check_names(self.names, len(self.parents))
+        count = len(self.parents)
+        if len(self.names) != count or len(set(self.names)) != count:
+            raise ValueError(
+                f"names must be {count} different names, got {len(self.names)}: {self.names}"
+            )
         used = {parent for parents in self.parents for parent in parents}
         for vertex, parents in enumerate(self.parents):
-            _check_parents(vertex, parents)
+            if len(set(parents)) != len(parents):
+                raise ValueError(f"parents of vertex {vertex} must differ, got {parents}")
+            if not all(0 <= parent < vertex for parent in parents):
+                raise ValueError(
+                    f"parents of vertex {vertex} must be vertices numbered before it, got {parents}"
+                )
             if not parents and vertex not in used:
                 raise ValueError(
                     f"vertex {vertex} has neither parents nor children: every vertex needs an edge"
@@ -110,20 +119,6 @@ class Dag:
         return self.names.index(name)
 
     @classmethod
-    def from_edges(cls, count: int, edges: Iterable[tuple[int, int]]) -> Dag:
-        """The graph with this many vertices and these (parent, child) edges.
-
-        >>> Dag.from_edges(3, [(0, 2), (1, 2)]).parents
-        ((), (), (0, 1))
-        """
-        parents: list[list[int]] = [[] for _ in range(size("count", count))]
-        for parent, child in edges:
-            if not (0 <= parent < count and 0 <= child < count):
-                raise ValueError(f"edge must join vertices 0 to {count - 1}, got {(parent, child)}")
-            parents[child].append(parent)
-        return cls(tuple(tuple(sorted(each)) for each in parents))
-
-    @classmethod
     def chain(cls, length: int) -> Dag:
         """A value updated step by step: length vertices in a line.
 
@@ -160,7 +155,7 @@ class Dag:
                 for column in range(columns)
             ),
             tuple(f"x[{row},{column}]" for row in range(rows) for column in range(columns)),
-        )._with_sorted_parents()
+        )
 
     @classmethod
     def pyramid(cls, height: int) -> Dag:
@@ -244,9 +239,6 @@ class Dag:
                 build.add(f"Y[{i},{c}]", result, total)
         return build.dag()
 
-    def _with_sorted_parents(self) -> Dag:
-        return Dag(tuple(tuple(sorted(parents)) for parents in self.parents), self.names)
-
 
 class _Builder:
     """Vertices collected one by one, each with a name."""
@@ -284,20 +276,6 @@ class _Builder:
 
     def dag(self) -> Dag:
         return Dag(tuple(self.parents), tuple(self.names))
-
-
-def _check_names(names: tuple[str, ...], count: int) -> None:
-    if len(names) != count or len(set(names)) != count:
-        raise ValueError(f"names must be {count} different names, got {len(names)}: {names}")
-
-
-def _check_parents(vertex: int, parents: tuple[int, ...]) -> None:
-    if len(set(parents)) != len(parents):
-        raise ValueError(f"parents of vertex {vertex} must differ, got {parents}")
-    if not all(0 <= parent < vertex for parent in parents):
-        raise ValueError(
-            f"parents of vertex {vertex} must be vertices numbered before it, got {parents}"
-        )
 
 
 def _power_of_two(name: str, value: int) -> int:

@@ -69,17 +69,12 @@ def partition(game: Rules, moves: str | Iterable[Move | str]) -> tuple[Subset, .
         raise ValueError(f"moves must leave every output blue, got {pebbling.unwritten} unwritten")
     parts = []
     seen: set[int] = set()
-    for stretch in _stretches(game, _without_idle_computations(game, pebbling.moves)):
-        new = {move.vertex for move in stretch.moves if move.kind in "RC"} - seen
-        read = {move.vertex for move in stretch.moves if move.kind == "R"}
+    for red_before, stretch in _stretches(game, _without_idle_computations(game, pebbling.moves)):
+        new = {move.vertex for move in stretch if move.kind in "RC"} - seen
+        read = {move.vertex for move in stretch if move.kind == "R"}
         seen |= new
-        parts.append(
-            Subset(
-                tuple(sorted(new)),
-                tuple(sorted(stretch.red_before | read)),
-                minimum_set(game.dag, new),
-            )
-        )
+        dominator = tuple(sorted(red_before | read))
+        parts.append(Subset(tuple(sorted(new)), dominator, minimum_set(game.dag, new)))
     return tuple(parts)
 
 
@@ -174,22 +169,14 @@ def io_bound(dag: Dag, red: int) -> int:
     return red * (fewest_parts(dag, 2 * red) - 1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    red_before: frozenset[int]
-    moves: tuple[Move, ...]
-
-
-def _stretches(game: Rules, moves: Sequence[Move]) -> Iterator[_Stretch]:
+def _stretches(
+    game: Rules, moves: Sequence[Move]
+) -> Iterator[tuple[frozenset[int], Sequence[Move]]]:
     """The moves in pieces of M reads and writes, each with the vertices red when it starts."""
     boards = list(game.boards(moves))
-    start, paid = 0, 0
-    for index, move in enumerate(moves):
-        if paid == game.red and move.cost:
-            yield _Stretch(boards[start].red, tuple(moves[start:index]))
-            start, paid = index, 0
-        paid += move.cost
-    yield _Stretch(boards[start].red, tuple(moves[start:]))
+    paying = [index for index, move in enumerate(moves) if move.cost]
+    for start, end in pairwise([0, *paying[game.red :: game.red], len(moves)]):
+        yield boards[start].red, moves[start:end]
 
 
 def _without_idle_computations(game: Rules, moves: Sequence[Move]) -> list[Move]:

@@ -7,34 +7,16 @@ what is computed in between, and need not: the calculation's graph does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
 
+from costlib.iomodel.memory import Event
 from costlib.iomodel.pebbles.dag import Dag
 from costlib.iomodel.pebbles.rules import Move
 
-__all__ = ["Transfer", "replay"]
-
-
-class Transfer(Protocol):
-    """What the replay reads of an event: ``kind`` is load, store or drop; any other is passed over.
-
-    ``block`` is the same number in the load and the drop of one block.
-    """
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def array(self) -> str: ...
-    @property
-    def rows(self) -> tuple[int, int]: ...
-    @property
-    def cols(self) -> tuple[int, int]: ...
-    @property
-    def block(self) -> int: ...
+__all__ = ["replay"]
 
 
 def replay(
-    dag: Dag, trace: Iterable[Transfer], names: Mapping[str, str] | None = None
+    dag: Dag, trace: Iterable[Event], names: Mapping[str, str] | None = None
 ) -> tuple[Move, ...]:
     """The pebble moves of a run: the same reads and writes, computing as soon as parents are red.
 
@@ -57,13 +39,10 @@ def replay(
     (48, 48)
     """
     table = _Table(dag, names or {})
+    moved = {"load": table.load, "store": table.store, "drop": table.drop}
     for event in trace:
-        if event.kind == "load":
-            table.load(event)
-        elif event.kind == "store":
-            table.store(event)
-        elif event.kind == "drop":
-            table.drop(event)
+        if event.kind in moved:
+            moved[event.kind](event)
     return tuple(table.moves)
 
 
@@ -80,7 +59,7 @@ class _Table:
         self._loaded: dict[int, list[int]] = {}
         self._computed: set[int] = set()
 
-    def vertices(self, event: Transfer) -> list[int]:
+    def vertices(self, event: Event) -> list[int]:
         """The vertices of the event's rectangle, none if the array is a temporary."""
         pattern = self.names.get(event.array, event.array + "[{row},{col}]")
         entries = (
@@ -90,7 +69,7 @@ class _Table:
         )
         return [self._number[entry] for entry in entries if entry in self._number]
 
-    def load(self, event: Transfer) -> None:
+    def load(self, event: Event) -> None:
         self._loaded[event.block] = self.vertices(event)
         for vertex in self._loaded[event.block]:
             self._red.add(vertex)
@@ -98,7 +77,7 @@ class _Table:
         while (ready := next(self._ready(), None)) is not None:
             self._compute(ready)
 
-    def store(self, event: Transfer) -> None:
+    def store(self, event: Event) -> None:
         for vertex in self.vertices(event):
             if vertex not in self._red:
                 raise ValueError(
@@ -109,7 +88,7 @@ class _Table:
             if not self._children[vertex]:
                 self._delete(vertex)
 
-    def drop(self, event: Transfer) -> None:
+    def drop(self, event: Event) -> None:
         for vertex in self._loaded.get(event.block, []):
             if vertex in self._red:
                 self._delete(vertex)

@@ -155,25 +155,17 @@ class _NormalForm:
         for vertex in range(len(dag.parents)):
             above = [self._needed[parent] for parent in dag.parents[vertex]]
             self._needed.append(1 << vertex | _union(above))
-        self._open_after: dict[int, int] = {}
-        self._above: dict[int, int] = {}
-        self._settled: dict[Position, tuple[int, Position]] = {}
 
     def open(self, blue: int, computed: int) -> int:
         """The vertices that may still be computed to some purpose."""
         if not self.recompute:
             return self._inner & ~computed
         unwritten = self.outputs & ~blue
-        if unwritten not in self._open_after:
-            needed = _union(self._needed[output] for output in _bits(unwritten))
-            self._open_after[unwritten] = needed & self._inner
-        return self._open_after[unwritten]
+        return _union(self._needed[output] for output in _bits(unwritten)) & self._inner
 
     def above(self, vertices: int) -> int:
         """The parents of all these vertices."""
-        if vertices not in self._above:
-            self._above[vertices] = _union(self.parents[vertex] for vertex in _bits(vertices))
-        return self._above[vertices]
+        return _union(self.parents[vertex] for vertex in _bits(vertices))
 
     def due(self, position: Position) -> int:
         """Writes and reads that any pebbling from here must still make."""
@@ -203,20 +195,12 @@ class _NormalForm:
             done = 0 if self.recompute else computed | bit
             for removed in _subsets(red & ~parents, crowd.bit_count() - self.red):
                 for written in self._choices(removed & ~blue & ~self.inputs):
-                    cost, after = self.settled(
-                        Position(
-                            crowd & ~removed & ~written_now, blue | written | written_now, done
-                        )
+                    held = crowd & ~removed & ~written_now
+                    cost, after = self.settle(
+                        Position(held, blue | written | written_now, done), []
                     )
                     cost += reads + (written | written_now).bit_count()
                     yield Step(cost, after, vertex, removed, written)
-
-    def settled(self, position: Position) -> tuple[int, Position]:
-        """What settle returns, remembered: many steps differ in what they remove and end alike."""
-        known = self._settled.get(position)
-        if known is None:
-            known = self._settled[position] = self.settle(position, [])
-        return known
 
     def settle(self, position: Position, moves: list[Move]) -> tuple[int, Position]:
         """Rules 5 and 6, until neither does anything: the cost and the position; adds the moves."""

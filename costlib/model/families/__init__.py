@@ -17,31 +17,22 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeVar
 
 from costlib.layers import Block, linear_step
 from costlib.layers.parts import same
-from costlib.model.catalog.lookup import content
 from costlib.model.families import (  # noqa: F401  (each enters its families)
-    compressed,
     decoders,
-    dense,
-    encoder_decoders,
     encoders,
-    gemma,
     latents,
-    linear,
     mixtures,
     older,
-    pruned,
     residuals,
-    routed,
-    state_spaces,
-    variants,
+    states,
 )
 from costlib.model.families.config import MOST_BYTES, MOST_OF_A_SIZE, Config, fields_of
-from costlib.model.families.family import FAMILIES, WRAPPERS, Family, Sizes, Wrapper
+from costlib.model.families.family import FAMILIES, WRAPPERS, Family, Sizes, Wrapper, written
 from costlib.model.families.quantisation import storage_of
 
 __all__ = ["FAMILIES", "MOST_BYTES", "Config", "Family", "from_hf"]
@@ -85,9 +76,10 @@ def from_hf(
         raise ValueError(_unknown(name))
     entry = FAMILIES[name]
     fields = fields if entry.rewrite is None else entry.rewrite(fields)
-    usual = {**entry.usual, **(_usual_inside(name) if is_inside else {})}
+    row = entry.written
+    usual = {**row.usual, **(row.inside if is_inside else {})}
     beside = {"left_out": left_out, "storage": storage_of({**fields, **whole}, name)}
-    return _build(Config(fields, name, entry.names, usual), entry, partial(make, **beside))
+    return _build(Config(fields, name, row.names, usual, entry), entry, partial(make, **beside))
 
 
 def _unknown(name: str) -> str:
@@ -115,7 +107,7 @@ def _text_fields(fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[st
     kind = inner.get("model_type") or wrapper.text
     if not isinstance(kind, str):
         raise ValueError(f"{name} config: the model_type of its {inside!r} is missing")
-    found = {**_usual_inside(name), **inner, "model_type": kind}
+    found = {**written(name).inside, **inner, "model_type": kind}
     if name in WRAPPERS:  # its code makes this text model, whatever class that names
         found.pop("architectures", None)
     tied = False if name in _NEVER_TIED else fields.get(_TIED, wrapper.tied)
@@ -127,24 +119,20 @@ def _text_fields(fields: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[st
     return found, tuple(key for key in others if isinstance(fields[key], Mapping))
 
 
-@cache
-def _usual_inside(model_type: str) -> Mapping[str, Any]:
-    """What code takes for sizes that the config of a text model inside another one leaves out."""
-    found: Mapping[str, Any] = content("default")["defaults"].get(model_type, {})
-    return found
-
-
 def _build(config: Config, entry: Family, make: Callable[..., Model]) -> Model:
     """Sizes by their names, the family's facts, and its layers one by one."""
     _check_variant(config, entry)
+    biased = entry.unembedding_bias
     sizes: dict[str, Any] = {
         "d_model": config.d_model,
         "vocab": config.count("vocab_size"),
         "tied": _tied(config, entry),
-        "norm": entry.norm,
+        "norm": config.norm,
         "final_norm": entry.final_norm,
         "embedding_norm": entry.embedding_norm,
-        "biases": ("unembedding",) if entry.unembedding_bias else (),
+        "biases": ("unembedding",)
+        if (biased if isinstance(biased, bool) else biased(config))
+        else (),
         "context_length": _trained(config),
     }
     if entry.positions is not None:
@@ -153,7 +141,9 @@ def _build(config: Config, entry: Family, make: Callable[..., Model]) -> Model:
         steps = getattr(entry, name)
         sizes[name] = () if steps is None else steps(config)
     try:
-        sizes["blocks"] = _runs(entry.layer(config.at(i), i) for i in range(config.layers))
+        sizes["blocks"] = _runs(
+            (entry.layer(config.at(i), i) for i in range(config.layers)), config.norm
+        )
         sizes["mtp_blocks"] = _mtp(config, entry)
         for change in (entry.size, _own_head(config, entry)):
             sizes |= {} if change is None else change(config)
@@ -180,7 +170,8 @@ def _trained(config: Config) -> int | None:
 
 def _mtp(config: Config, entry: Family) -> tuple[Block, ...]:
     """MTP layers: each has a norm of both inputs and one at its end."""
-    heads = config.count(entry.mtp, 0, least=0) if entry.mtp else 0
+    mtp = entry.written.mtp
+    heads = config.count(mtp, 0, least=0) if mtp else 0
     if not heads:
         return ()
     d, last = config.d_model, config.layers - 1
@@ -188,7 +179,8 @@ def _mtp(config: Config, entry: Family) -> tuple[Block, ...]:
     block = entry.layer(config.at(last), last) if one is None else one(config)
     joined = linear_step("mtp.proj", 2 * d, d)
     extra = (*block.extra, *joined)
-    return (replace(block, layers=heads, norms=block.norms + 3, extra=extra),)
+    norm = _norm(block, config.norm)
+    return (replace(block, layers=heads, norms=block.norms + 3, norm=norm, extra=extra),)
 
 
 def _own_head(config: Config, entry: Family) -> Sizes | None:
@@ -202,7 +194,12 @@ def _tied(config: Config, entry: Family) -> bool:
     return stated if entry.always_tied is None else entry.always_tied
 
 
-def _runs(layers: Any) -> tuple[Block, ...]:
+def _norm(block: Block, usual: str) -> str:
+    """A layer's norm: the family's, unless the entry says otherwise."""
+    return usual if block.norm == "rms_norm" else block.norm
+
+
+def _runs(layers: Any, norm: str) -> tuple[Block, ...]:
     """Layers in order, those alike after one another as one block."""
     kinds: list[Block] = []
     runs: list[tuple[Block, int]] = []
@@ -214,7 +211,7 @@ def _runs(layers: Any) -> tuple[Block, ...]:
             runs[-1] = (kind, runs[-1][1] + 1)
         else:
             runs.append((kind or one, 1))
-    return tuple(replace(kind, layers=layers) for kind, layers in runs)
+    return tuple(replace(kind, layers=layers, norm=_norm(kind, norm)) for kind, layers in runs)
 
 
 def _is_named(entry: Family, name: str) -> bool:
@@ -226,7 +223,7 @@ def _is_named(entry: Family, name: str) -> bool:
 
 
 def _classes(entry: Family) -> set[str]:
-    return {entry.architecture, *entry.also, *entry.heads}
+    return {entry.architecture, *entry.written.also, *entry.heads}
 
 
 def _check_variant(config: Config, entry: Family) -> None:
@@ -234,9 +231,9 @@ def _check_variant(config: Config, entry: Family) -> None:
     stated = config.entries("architectures", str)
     text = f"'architectures' is {stated}, but {config.family} is counted as {entry.architecture}"
     config.require(not stated or any(_is_named(entry, name) for name in stated), text)
-    for name, only in {**_NEVER, **entry.refuse}.items():
+    for name, only in {**_NEVER, **entry.written.only}.items():
         value = config.stated(name)
         is_right = value is None or (type(value) is type(only) and value == only)
         config.require(is_right, f"{name!r} must be {only!r} to be counted here, got {value!r}")
-    for name, other in entry.agree.items():
+    for name, other in entry.written.agree.items():
         config.same(name, config.count(other), repr(other))

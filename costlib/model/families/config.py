@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,9 @@ class Config:
     """A config's fields, read by name and type; an error names the field and the family.
 
     A field is asked for by its usual name; ``names`` has those that the family spells its own way,
-    one spelling or several, and ``usual`` what a field means that is not there.
+    one spelling or several, and ``usual`` what a field means that is not there: a value, or the
+    field that it is ``same_as``. ``entry`` is the
+    family's, with what its code fixes.
 
     >>> config = Config({"hidden_size": 64, "bias": "no"}, "llama")
     >>> config.count("hidden_size")
@@ -56,11 +58,13 @@ class Config:
         self,
         fields: Mapping[str, Any],
         family: str,
-        names: Mapping[str, str | tuple[str, ...]] | None = None,
+        names: Mapping[str, str | Sequence[str]] | None = None,
         usual: Mapping[str, Any] | None = None,
+        entry: Any = None,
     ) -> None:
         self.fields, self.family, self.names = fields, family, names or {}
-        self.usual = usual or {}
+        self.usual, self.entry = usual or {}, entry
+        self.kinds = OLD_KINDS if entry is None else {**OLD_KINDS, **entry.written.kinds}
         self._right: set[str] = set()  # lists that were looked through: once, not a layer
 
     def error(self, text: str, kind: type[Exception] = ValueError) -> Exception:
@@ -72,14 +76,27 @@ class Config:
         if not is_right:
             raise self.error(text)
 
+    def said(self, spelling: str, otherwise: Any = None) -> Any:
+        """What stands under this name; with a dot in it, inside an object.
+
+        >>> Config({"attn": {"heads": 8}}, "mine").said("attn.heads")
+        8
+        """
+        *objects, last = spelling.split(".")
+        found: Any = self.fields
+        for name in objects:
+            found = found.get(name, {})
+            found = found if isinstance(found, Mapping) else {}
+        return found.get(last, otherwise)
+
     def spelled(self, name: str) -> str:
         """A field's name in this family: of several spellings the one that is there."""
         spellings = self.names.get(name, name)
         if isinstance(spellings, str):
             return spellings
-        stated = [s for s in spellings if self.fields.get(s) is not None]
+        stated = [s for s in spellings if self.said(s) is not None]
         for other in stated[1:]:
-            first, second = self.fields[stated[0]], self.fields[other]
+            first, second = self.said(stated[0]), self.said(other)
             text = f"{stated[0]!r} is {first!r}, but {other!r}, which says the same, is {second!r}"
             self.require(first == second and type(first) is type(second), text)
         return (stated or [spellings[0]])[0]
@@ -90,11 +107,15 @@ class Config:
 
     def get(self, name: str) -> Any:
         """A field's value, or its usual one; null and missing are both None."""
-        return self.fields.get(self.spelled(name), self.usual.get(name))
+        usual = self.usual.get(name)
+        value = self.said(self.spelled(name), usual)
+        if isinstance(usual, Mapping) and (value is None or value is usual):
+            return self.get(usual["same_as"])
+        return value
 
     def stated(self, name: str) -> Any:
         """A field's value where it is there, whatever is usual."""
-        return self.fields.get(self.spelled(name))
+        return self.said(self.spelled(name))
 
     def read(self, name: str, kind: type, default: Any = None) -> Any:
         """A field of one type; missing is an error unless there is a default."""
@@ -192,7 +213,8 @@ class Config:
 
     def but(self, changes: Mapping[str, Any]) -> Config:
         """The same config with some fields changed."""
-        return Config({**self.fields, **changes}, self.family, self.names, self.usual)
+        fields = {**self.fields, **changes}
+        return Config(fields, self.family, self.names, self.usual, self.entry)
 
     def inside(self, name: str) -> Config:
         """The fields of an object inside this one; empty where it is missing."""
@@ -208,6 +230,12 @@ class Config:
     def layers(self) -> int:
         """How many layers there are."""
         return self.count("num_hidden_layers")
+
+    @property
+    def norm(self) -> str:
+        """The norm of layers and of the end."""
+        stated = self.entry.norm
+        return str(stated if isinstance(stated, str) else stated(self))
 
     @property
     def d_model(self) -> int:
@@ -230,12 +258,12 @@ class Config:
         kinds = self.each_layer(name, str)
         looked_for = " ".join((name, *among))
         if looked_for not in self._right:
-            unknown = sorted({OLD_KINDS.get(kind, kind) for kind in set(kinds)} - set(among))
+            unknown = sorted({self.kinds.get(kind, kind) for kind in set(kinds)} - set(among))
             text = f"{self.spelled(name)!r} has {unknown}, which is not counted here"
             self.require(not unknown or not among, text)
             self._right.add(looked_for)
         if kinds:
-            return str(OLD_KINDS.get(kinds[i], kinds[i]))
+            return str(self.kinds.get(kinds[i], kinds[i]))
         if rule is None:
             raise self.error(f"{self.spelled(name)!r} is missing")
         return rule(i)

@@ -1,4 +1,4 @@
-"""Families with latent attention (MLA): one latent a token in place of keys and values."""
+"""Families with one latent, or one compressed key, a token in place of keys and values."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from costlib.layers import (
     Block,
+    CompressedAttention,
     Indexer,
     Latent,
     Mixture,
@@ -16,12 +17,10 @@ from costlib.layers import (
     linear_step,
     normalisation,
 )
-from costlib.model.families.config import MOST_LAYERS, Config
+from costlib.model.families.config import Config
 from costlib.model.families.decoders import deepseek_v3
-from costlib.model.families.family import family
-from costlib.model.families.linear import kda, linear_object
+from costlib.model.families.family import FAMILIES, family
 from costlib.model.families.readers import (
-    FULL,
     LINEAR,
     SLIDING,
     biases,
@@ -31,6 +30,7 @@ from costlib.model.families.readers import (
     layer,
     mlp,
 )
+from costlib.model.families.states import kda
 from costlib.model.families.streams import streams, streams_head, streams_mean
 
 INDEXED = "indexed_attention"
@@ -38,9 +38,9 @@ INDEXED = "indexed_attention"
 LATENT_BIASES = ("q_a_proj", "kv_a_proj", "o_proj")
 
 
-def feed(c: Config, i: int, dense: int) -> Mlp | Mixture:
+def feed(c: Config, i: int, dense: int | None = None) -> Mlp | Mixture:
     """DeepSeek's experts after the first dense layers, or where mlp_layer_types says so."""
-    return dense_first(c, i, dense, "n_routed_experts", shared="n_shared_experts")
+    return dense_first(c, i, "n_routed_experts", dense=dense, shared="n_shared_experts")
 
 
 def shared_and_routed(c: Config) -> Mixture:
@@ -53,42 +53,29 @@ def _latent(c: Config, **more: object) -> Latent:
     return latent(c, rank=c.usual.get("q_lora_rank"), biases=found, **more)
 
 
-family(
-    "kimi_k2",
-    "DeepseekV3ForCausalLM",
-    tied=False,
-    wrapped_by={"kimi_k25": True},
-    mtp="num_nextn_predict_layers",
-    refuse={"moe_layer_freq": 1},
-)(deepseek_v3)
+family("kimi_k2", "DeepseekV3ForCausalLM", tied=False)(deepseek_v3)
 
 
-@family(
-    "glm4_moe_lite",
-    "Glm4MoeLiteForCausalLM",
-    tied=False,
-    mtp="num_nextn_predict_layers",
-    usual={"q_lora_rank": 768},
-)
+@family("glm4_moe_lite", "Glm4MoeLiteForCausalLM", tied=False)
 def glm4_moe_lite(c: Config, i: int) -> Block:
     """GLM 4.7 Flash: DeepSeek-V3 with one dense layer."""
     c.same("head_dim", c.count("qk_rope_head_dim"), "'qk_rope_head_dim'")
-    return layer(_latent(c), feed(c, i, c.count("first_k_dense_replace", 1, least=0)))
+    return layer(_latent(c), feed(c, i))
 
 
-@family("mistral4", "Mistral4ForCausalLM", tied=False, usual={"q_lora_rank": 1024})
+@family("mistral4", "Mistral4ForCausalLM", tied=False)
 def mistral4(c: Config, i: int) -> Block:
     """DeepSeek-V3 without dense layers, unless the config has some."""
-    return layer(_latent(c), feed(c, i, c.count("first_k_dense_replace", 0, least=0)))
+    return layer(_latent(c), feed(c, i))
 
 
-@family("youtu", "YoutuForCausalLM", tied=True, usual={"q_lora_rank": 1536})
+@family("youtu", "YoutuForCausalLM", tied=True)
 def youtu(c: Config, i: int) -> Block:
     """Latent attention and dense layers."""
     return layer(_latent(c), mlp(c))
 
 
-@family("minicpm3", "MiniCPM3ForCausalLM", tied=True, usual={"q_lora_rank": 768})
+@family("minicpm3", "MiniCPM3ForCausalLM", tied=True)
 def minicpm3(c: Config, i: int) -> Block:
     """Latent attention and dense layers; a value is as wide as d_model shared by the heads."""
     if not c.has("v_head_dim"):
@@ -113,39 +100,27 @@ def _indexer(c: Config, *, ranked: bool = True) -> Indexer:
     )
 
 
-@family(
-    "deepseek_v32",
-    "DeepseekV32ForCausalLM",
-    tied=False,
-    mtp="num_nextn_predict_layers",
-    usual={"q_lora_rank": 1536, "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 64},
-    refuse={"moe_layer_freq": 1, "mlp_bias": False},
-)
+@family("deepseek_v32", "DeepseekV32ForCausalLM", tied=False)
 def deepseek_v32(c: Config, i: int) -> Block:
     """DeepSeek-V3 that attends to the keys its indexer chooses."""
     c.kind(i, lambda _: INDEXED, INDEXED)
-    dense = c.count("first_k_dense_replace", 3, least=0)
-    return layer(_latent(c, indexer=_indexer(c)), feed(c, i, dense))
+    return layer(_latent(c, indexer=_indexer(c)), feed(c, i))
 
 
 @family(
     "glm_moe_dsa",
     "GlmMoeDsaForCausalLM",
     tied=False,
-    mtp="num_nextn_predict_layers",
     mtp_layer=lambda c: layer(_latent(c, indexer=_indexer(c)), shared_and_routed(c)),
-    usual={"q_lora_rank": 2048, "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 32},
-    refuse={"moe_layer_freq": 1, "mlp_bias": False},
 )
 def glm_moe_dsa(c: Config, i: int) -> Block:
     """GLM 5: DeepSeek-V3.2, whose layers may use what the indexer of an earlier one chose."""
     c.kind(i, lambda _: INDEXED, INDEXED)
-    dense = c.count("first_k_dense_replace", 3, least=0)
     if _has_indexer(c, i):
         attention = _latent(c, indexer=_indexer(c))
     else:
         attention = _latent(c, top=c.count("index_topk"))
-    return layer(attention, feed(c, i, dense))
+    return layer(attention, feed(c, i))
 
 
 def _has_indexer(c: Config, i: int) -> bool:
@@ -167,19 +142,7 @@ def _is_full(c: Config, i: int, rule: Callable[[int], bool]) -> bool:
     return kind == "full"
 
 
-@family(
-    "longcat_flash",
-    "LongcatFlashForCausalLM",
-    tied=False,
-    names={
-        "num_hidden_layers": "num_layers",
-        "intermediate_size": ("ffn_hidden_size", "intermediate_size"),
-        "moe_intermediate_size": ("expert_ffn_hidden_size", "moe_intermediate_size"),
-        "num_experts_per_tok": ("moe_topk", "num_experts_per_tok"),
-    },
-    usual={"q_lora_rank": 1536},
-    refuse={"zero_expert_num": 0},
-)
+@family("longcat_flash", "LongcatFlashForCausalLM", tied=False)
 def longcat_flash(c: Config, i: int) -> Block:
     """Each layer is two of attention and a dense feed-forward layer, and a mixture beside them.
     Experts that do nothing are refused: how many of a token's are such, only the router knows."""
@@ -188,28 +151,20 @@ def longcat_flash(c: Config, i: int) -> Block:
     return layer(_latent(c), mlp(c), _latent(c), mlp(c), routed, norms=4)
 
 
-@family(
-    "axk1", "AXK1ForCausalLM", tied=False, usual={"q_lora_rank": 1536}, refuse={"moe_layer_freq": 1}
-)
+@family("axk1", "AXK1ForCausalLM", tied=False)
 def axk1(c: Config, i: int) -> Block:
     """DeepSeek-V3 with a norm after each mixture too."""
-    found = feed(c, i, c.count("first_k_dense_replace", 1, least=0))
+    found = feed(c, i)
     return layer(_latent(c), found, norms=3 if isinstance(found, Mixture) else 2)
 
 
-@family(
-    "axk2",
-    "AXK2ForCausalLM",
-    tied=False,
-    usual={"q_lora_rank": 384, "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 16},
-    refuse={"moe_layer_freq": 1},
-)
+@family("axk2", "AXK2ForCausalLM", tied=False)
 def axk2(c: Config, i: int) -> Block:
     """DeepSeek-V3.2 with a gate on attention's output that is made with the queries, and norms that
     a narrow network scales (in a dense layer the first one alone)."""
     c.kind(i, lambda _: INDEXED, INDEXED)
     d, rank = c.d_model, c.count("gated_norm_rank", 16)
-    found = feed(c, i, c.count("first_k_dense_replace", 1, least=0))
+    found = feed(c, i)
     scaled = (
         *linear_step("norm.down", d, rank),
         *linear_step("norm.up", rank, d),
@@ -220,13 +175,7 @@ def axk2(c: Config, i: int) -> Block:
     return layer(attention, found, extra=tuple(step * times for step in scaled))
 
 
-@family(
-    "hy_v4",
-    "HYV4ForCausalLM",
-    tied=False,
-    last=streams_head,
-    usual={"q_lora_rank": 1536, "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 16},
-)
+@family("hy_v4", "HYV4ForCausalLM", tied=False, last=streams_head)
 def hy_v4(c: Config, i: int) -> Block:
     """Latent attention with sinks and a gate on its output, whose layers mostly use what the
     indexer of an earlier one chose; four residual streams; a dense layer, then experts."""
@@ -237,35 +186,14 @@ def hy_v4(c: Config, i: int) -> Block:
     return layer(attention, feed(c, i, 1), residuals=0, extra=streams(c, combined=False))
 
 
-def _glm_next_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Full attention is what its indexed layers were called first."""
-    found = linear_object(fields)
-    if isinstance(found.get("layer_types"), list):
-        found["layer_types"] = [INDEXED if t == FULL else t for t in found["layer_types"]]
-    return found
-
-
 @family(
     "glm5_next_text",
     "Glm5NextForConditionalGeneration",
-    also=("Glm5NextForCausalLM",),
     tied=False,
-    wrapped_by={"glm5_next": False},
-    rewrite=_glm_next_fields,
     last=streams_mean,
-    mtp="num_nextn_predict_layers",
     mtp_layer=lambda c: layer(
         _pooled_latent(c, own=True), shared_and_routed(c), residuals=0, extra=streams(c)
     ),
-    usual={
-        "linear_head_dim": 128,
-        "linear_num_heads": 64,
-        "linear_conv_kernel_dim": 4,
-        "index_topk": 2048,
-        "index_head_dim": 128,
-        "index_n_heads": 32,
-        "index_kpool": 16,
-    },
 )
 def glm5_next_text(c: Config, i: int) -> Block:
     """Kimi delta attention in three layers of four; latent attention without rotation in the
@@ -296,15 +224,7 @@ def _pooled_latent(c: Config, *, own: bool) -> Latent:
     return _latent(c, indexer=indexer)
 
 
-@family(
-    "mistral_large4_text",
-    "MistralLarge4ForConditionalGeneration",
-    tied=False,
-    wrapped_by={"mistral_large4": False},
-    names={"n_routed_experts": ("n_routed_experts", "num_local_experts", "num_experts")},
-    usual={"index_topk": 2048, "index_head_dim": 128, "index_n_heads": 32},
-    refuse={"q_lora_rank": None},
-)
+@family("mistral_large4_text", "MistralLarge4ForConditionalGeneration", tied=False)
 def mistral_large4_text(c: Config, i: int) -> Block:
     """GLM 5 with queries made in one step, learned scales of scores that grow with the position,
     every fourth layer without rotation, and layers that may use an earlier one's latents."""
@@ -323,7 +243,7 @@ def mistral_large4_text(c: Config, i: int) -> Block:
         chosen = {"indexer": _indexer(c, ranked=False)}
     shares = _source(c, i) != i
     attention = _latent(c, shares_kv=shares, extra=tuple(scales), **chosen)
-    return layer(attention, feed(c, i, c.count("first_k_dense_replace", 1, least=0)))
+    return layer(attention, feed(c, i))
 
 
 def _source(c: Config, i: int) -> int:
@@ -334,65 +254,92 @@ def _source(c: Config, i: int) -> int:
     return sources[i] if sources else i
 
 
-def _dots_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The published form has sizes of window layers beside the others, under names of their own."""
-    found, layers = dict(fields), fields.get("num_hidden_layers")
-    for new, old, usual in (
-        ("shared_experts_intermediate_size", "moe_shared_expert_intermediate_size", 1536),
-        ("sliding_window", "sliding_window_size", 512),
-    ):
-        if found.get(new) is None:
-            found[new] = usual if fields.get(old) is None else fields[old]
-    kinds = found.get("layer_types")
-    if kinds is None and type(layers) is int and 0 < layers <= MOST_LAYERS:
-        has_windows = fields.get("use_sliding_window") is not False
-        local = [has_windows and i >= 2 and i % 4 != 1 for i in range(layers)]
-        found["layer_types"] = kinds = [SLIDING if one else INDEXED for one in local]
-    if found.get("per_layer_config") is not None or not isinstance(kinds, list):
-        return found
-    own = {name: fields.get(f"swa_{name}", usual) for name, usual in _DOTS_NEAR.items()}
-    rope = fields.get("swa_qk_rope_head_dim")
-    if rope is None and all(type(own[n]) is int for n in ("head_dim", "qk_nope_head_dim")):
-        rope = own["head_dim"] - own["qk_nope_head_dim"]
-    near = {**own, "qk_rope_head_dim": rope}
-    found["per_layer_config"] = {str(i): near for i, kind in enumerate(kinds) if kind == SLIDING}
-    return found
+#: Sizes that layers with a window have under names of their own.
+_NEAR = ("num_attention_heads", "num_key_value_heads", "q_lora_rank", "kv_lora_rank")
+_NEAR_HEAD = ("head_dim", "qk_nope_head_dim", "v_head_dim")
 
 
-_DOTS_NEAR = {
-    "num_attention_heads": 64,
-    "num_key_value_heads": 64,
-    "q_lora_rank": 1024,
-    "kv_lora_rank": 1024,
-    "head_dim": 256,
-    "qk_nope_head_dim": 192,
-    "v_head_dim": 128,
-}
-
-
-@family(
-    "dots3_note_text",
-    "Dots3NoteForConditionalGeneration",
-    also=("Dots3NoteForCausalLM",),
-    tied=False,
-    wrapped_by={"dots3_note": False},
-    rewrite=_dots_fields,
-    names={"n_routed_experts": ("n_routed_experts", "num_local_experts")},
-    usual={
-        "q_lora_rank": 1024,
-        "index_topk": 2048,
-        "index_head_dim": 128,
-        "index_n_heads": 64,
-    },
-    refuse={"moe_layer_freq": 1, "mlp_bias": False, "use_dsa": True},
-)
+@family("dots3_note_text", "Dots3NoteForConditionalGeneration", tied=False)
 def dots3_note_text(c: Config, i: int) -> Block:
     """Latent attention to keys that an indexer picks, or in a window with sizes of its own; one
     gate a head; a norm of the rotated key."""
-    near = c.kind(i, None, INDEXED, SLIDING) == SLIDING
+    has_windows = c.get("use_sliding_window") is not False
+    rule = {True: SLIDING, False: INDEXED}
+    kind = c.kind(i, lambda i: rule[has_windows and i >= 2 and i % 4 != 1], INDEXED, SLIDING)
+    if kind == SLIDING and not c.has("per_layer_config"):
+        c = c.but({name: c.get(f"swa_{name}") for name in (*_NEAR, *_NEAR_HEAD)})
+        rotated = c.count("head_dim") - c.count("qk_nope_head_dim")
+        c = c.but({"qk_rope_head_dim": c.count("swa_qk_rope_head_dim", rotated, least=0)})
+    near = kind == SLIDING
     reach = {"window": c.count("sliding_window")} if near else {"indexer": _indexer(c)}
     rope = normalisation("k_rope_norm", c.count("qk_rope_head_dim"), "rms_norm")
     attention = _latent(c, gate="head", extra=(rope,), **reach)
-    dense = c.count("first_k_dense_replace", 1, least=0)
     shared = c.count("n_shared_experts") * c.count("shared_experts_intermediate_size")
-    return layer(attention, dense_first(c, i, dense, "n_routed_experts", shared_width=shared))
+    return layer(attention, dense_first(c, i, "n_routed_experts", shared_width=shared))
+
+
+SPARSE, HEAVY = "compressed_sparse_attention", "heavily_compressed_attention"
+_BY_RATIO = {0: SLIDING, 4: SPARSE, 128: HEAVY}
+_RATES = {SPARSE: 4, HEAVY: 128}
+
+
+def _now(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of older configs as they are spelled now."""
+    found = dict(fields)
+    ratios, layers = fields.get("compress_ratios"), fields.get("num_hidden_layers")
+    if isinstance(ratios, list) and fields.get("layer_types") is None and isinstance(layers, int):
+        unknown = [ratio for ratio in ratios if ratio not in _BY_RATIO]
+        if unknown:
+            raise ValueError(
+                f"deepseek_v4 config: 'compress_ratios' has {unknown[0]!r}, not 0, 4, 128"
+            )
+        found["layer_types"] = [_BY_RATIO[ratio] for ratio in ratios[:layers]]
+    rates = dict(_RATES)
+    rates |= fields["compress_rates"] if isinstance(fields.get("compress_rates"), Mapping) else {}
+    for kind, name in ((SPARSE, "compress_rate_csa"), (HEAVY, "compress_rate_hca")):
+        rates[kind] = rates[kind] if fields.get(name) is None else fields[name]
+    return {**found, "compress_rates": rates}
+
+
+@family("deepseek_v4", "DeepseekV4ForCausalLM", tied=False, rewrite=_now, last=streams_head)
+def deepseek_v4(c: Config, i: int) -> Block:
+    """Keys that are values, kept for a window and compressed 4 or 128 to 1 beyond it."""
+    kind = c.kind(i, _usual_kind, SLIDING, SPARSE, HEAVY)
+    rates = c.inside("compress_rates")
+    indexer = Indexer(
+        heads=c.count("index_n_heads"),
+        head_dim=c.count("index_head_dim"),
+        top=c.count("index_topk"),
+    )
+    width, heads = c.count("head_dim", 512), c.count("num_attention_heads")
+    groups = c.count("o_groups")
+    text = f"'o_groups' must divide 'num_attention_heads' ({heads}), got {groups}"
+    c.require(heads % groups == 0, text)
+    attention = CompressedAttention(
+        heads=heads,
+        head_dim=width,
+        window=c.count("sliding_window"),
+        q_rank=c.count("q_lora_rank"),
+        output_groups=groups,
+        output_rank=c.count("o_lora_rank"),
+        every=None if kind == SLIDING else rates.count(kind),
+        indexer=indexer if kind == SPARSE else None,
+        rotary_dim=_rotated(c, width),
+    )
+    hashed = c.each_layer("mlp_layer_types", str)
+    is_hashed = hashed[i] == "hash_moe" if hashed else i < c.count("num_hash_layers", 3, least=0)
+    feed = experts(c, "n_routed_experts", shared="n_shared_experts", routed_by_hash=is_hashed)
+    return layer(attention, feed, residuals=0, extra=streams(c))
+
+
+def _usual_kind(i: int) -> str:
+    return SPARSE if i % 2 and i >= 2 else HEAVY
+
+
+def _rotated(c: Config, width: int) -> int:
+    share = c.share("partial_rotary_factor", 64 / 512)
+    return c.optional("qk_rope_head_dim") or int(share * width)
+
+
+#: As some checkpoints in the reference implementation's own form call it.
+FAMILIES["deepseek_ref"] = FAMILIES["deepseek_v4"]

@@ -9,6 +9,7 @@ from costlib.layers import Attention, Block, Latent, Mixture, Mlp, Part, PerToke
 from costlib.layers.attention import MLA
 from costlib.model.families.config import Config
 
+FIRST = "first_k_dense_replace"
 FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
 QKV = ("q_proj", "k_proj", "v_proj")
 QKVO = (*QKV, "o_proj")
@@ -68,8 +69,12 @@ def grouped(
     """Attention with KV heads shared by groups of query heads, or ``one_each``.
 
     ``or_one_each``: that is what a config means that does not say. Sizes can be given, where a
-    layer's own are not those of the config.
+    layer's own are not those of the config. Every projection has a bias where 'attention_bias' asks
+    for it, unless ``biases`` says which have one.
     """
+    if "biases" not in more:
+        more["biases"] = biases(c, "attention_bias", False, QKVO)
+    more = {"norm": c.norm, **more}
     heads, by = more.pop("heads", None), c.spelled("num_attention_heads")
     heads = c.count("num_attention_heads") if heads is None else heads
     kv_heads = more.pop("kv_heads", None)
@@ -228,13 +233,16 @@ def experts(
     width: str = "moe_intermediate_size",
     chosen: str = "num_experts_per_tok",
     shared: str | None = None,
+    beside: str | None = None,
+    adds: bool = False,
     default: str = "silu",
     **more: Any,
 ) -> Mixture:
     """A mixture of experts of one width, which sends each token to some of them.
 
     ``shared`` is the field with the number of those that all tokens use, which are one layer of
-    their joint width.
+    their joint width; ``beside`` that with the width of one such layer. ``adds``: numbers that are
+    parameters are added to the router's before it chooses.
     """
     count, per_token = c.count(name), c.count(chosen)
     text = f"{c.spelled(chosen)!r} is {per_token}, but {c.spelled(name)!r} is {count}"
@@ -242,14 +250,26 @@ def experts(
     more = {"activation": activation(c, default), **more}
     if shared is not None:
         more["shared_width"] = c.count(shared, least=0) * c.count(width)
+    if beside is not None:
+        more["shared_width"] = c.count(beside)
+    if adds:
+        added = PerToken("router.added", count, weights=count)
+        more["extra"] = (added, *more.get("extra", ()))
     return Mixture(experts=count, per_token=per_token, width=c.count(width), **more)
 
 
-def dense_first(c: Config, i: int, dense: int, name: str, **more: Any) -> Mlp | Mixture:
+def either(
+    c: Config, is_sparse: bool, name: str, *, bias: bool = False, **more: Any
+) -> Mlp | Mixture:
+    """A mixture, or a dense feed-forward layer; both have biases or none."""
+    return experts(c, name, shared_bias=bias, **more) if is_sparse else mlp(c, bias=bias)
+
+
+def dense_first(
+    c: Config, i: int, name: str, *, dense: int | None = None, **more: Any
+) -> Mlp | Mixture:
     """A mixture after the first dense layers, or where mlp_layer_types says so."""
-    return experts(c, name, **more) if sparse(c, i, lambda i: i >= dense) else mlp(c)
-
-
-def added(count: int) -> PerToken:
-    """Numbers added to the router's before it chooses, where they are parameters."""
-    return PerToken("router.added", count, weights=count)
+    if dense is None:
+        dense = c.count(FIRST, c.usual.get(FIRST), least=0)
+    first = dense
+    return either(c, sparse(c, i, lambda i: i >= first), name, **more)

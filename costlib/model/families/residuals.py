@@ -1,8 +1,9 @@
-"""Families of 2026 that are like no other: gates on residuals, loops, short convolutions."""
+"""Families with more than one residual stream, or more than an embedding at the start."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from costlib.layers import (
@@ -10,6 +11,7 @@ from costlib.layers import (
     Block,
     ChannelConvolution,
     Indexer,
+    Mixture,
     PerToken,
     elementwise,
     linear_step,
@@ -18,7 +20,6 @@ from costlib.layers import (
 from costlib.layers.matmul import product_flops
 from costlib.model.families.config import Config
 from costlib.model.families.family import family
-from costlib.model.families.linear import QWEN, delta_rule
 from costlib.model.families.readers import (
     FULL,
     LINEAR,
@@ -34,33 +35,172 @@ from costlib.model.families.readers import (
     sliding,
     sparse,
 )
+from costlib.model.families.states import delta_rule
 from costlib.model.families.streams import begun, low_rank_streams, over_blocks
+
+
+def _shares_kv(c: Config, i: int, kinds: list[str], usual: int | None = None) -> bool:
+    """The last layers have no keys and values: they use those of the last layer of their kind."""
+    shared = c.count("num_kv_shared_layers", usual, least=0)
+    first = c.layers - shared
+    own = set(kinds[: max(0, first)])
+    text = f"'num_kv_shared_layers' is {shared}: no layer before them has a cache for each kind"
+    c.require(not shared or own == set(kinds), text)
+    return i >= first
+
+
+def _per_layer_embedding(c: Config) -> tuple[PerToken, ...]:
+    """A second embedding, with a part for every layer, and what the first one adds to it."""
+    each = c.count("hidden_size_per_layer_input", least=0)
+    if not each:
+        return ()
+    width = c.layers * each
+    return (
+        PerToken(
+            "layer_embedding",
+            rows=width,
+            writes=width,
+            table=c.count("vocab_size_per_layer_input") * width,
+        ),
+        *linear_step("layer_embedding.projection", c.d_model, width),
+        normalisation("layer_embedding.norm", width, "rms_norm", each),
+        elementwise("layer_embedding.sum", width, "residual", reads=2 * width),
+    )
+
+
+def _per_layer_steps(c: Config) -> tuple[PerToken, ...]:
+    """A layer's part of that embedding, gated by the layer's output and added to it."""
+    each, d = c.count("hidden_size_per_layer_input", least=0), c.d_model
+    if not each:
+        return ()
+    return (
+        *linear_step("layer_embedding.gate", d, each),
+        elementwise("layer_embedding.gated", each, "gelu_gate", reads=2 * each),
+        *linear_step("layer_embedding.out", each, d),
+        normalisation("layer_embedding.out_norm", d, "rms_norm"),
+        elementwise("layer_embedding.add", d, "residual", reads=2 * d),
+    )
+
+
+@family("gemma4_text", "Gemma4ForCausalLM", tied=True, first=_per_layer_embedding)
+def gemma4_text(c: Config, i: int) -> Block:
+    """Gemma 3 with wider heads in global layers, where values may be keys; in some sizes a part of
+    the embedding for every layer, keys and values shared by the last layers, or experts beside the
+    dense feed-forward layer."""
+    text = "'use_bidirectional_attention' must not be 'all' to be counted here"
+    c.require(c.get("use_bidirectional_attention") != "all", text)
+    kinds = [
+        c.kind(j, lambda j: SLIDING if (j + 1) % 6 else FULL, FULL, SLIDING)
+        for j in range(c.layers)
+    ]
+    kinds[-1] = FULL  # whatever the config says
+    shares = _shares_kv(c, i, kinds, 0)
+    attention = _gemma4_attention(c, kinds[i], shares)
+    wide = 2 if shares and c.flag("use_double_wide_mlp", False) else 1
+    feed, extra = mlp(c, times=wide, default="gelu_tanh"), _per_layer_steps(c)
+    if not c.flag("enable_moe_block", False):
+        return layer(attention, feed, norms=4, extra=extra)
+    return layer(attention, feed, _gemma4_experts(c), norms=7, residuals=2, extra=extra)
+
+
+def _gemma4_attention(c: Config, kind: str, shares: bool) -> Attention:
+    """Global layers have heads of their own width, and may have fewer KV heads."""
+    is_global = kind == FULL
+    values_are_keys = is_global and c.flag("attention_k_eq_v", False)
+    width, kv_heads = c.count("head_dim"), c.count("num_key_value_heads")
+    if is_global and not c.has("per_layer_config"):
+        width = c.count("global_head_dim", 512)
+        if values_are_keys:
+            kv_heads = c.count("num_global_key_value_heads", kv_heads)
+    return grouped(
+        c,
+        kv_heads=kv_heads,
+        head_dim=width,
+        qk_norm="head",
+        value_norm=True,
+        rotary_dim=rotary(c, width, 0.25 if is_global else 1, among=kind),
+        shares_kv=shares,
+        keys_are_values=values_are_keys,
+        window=None if is_global else c.count("sliding_window"),
+    )
+
+
+def _gemma4_experts(c: Config) -> Mixture:
+    """Their router has a norm and scales of its own."""
+    d, count = c.d_model, c.count("num_experts")
+    scaled = PerToken("router.scale", d, d, d, weights=d + count)
+    steps = (normalisation("router.norm", d, "plain_norm"), scaled)
+    return experts(c, "num_experts", chosen="top_k_experts", default="gelu_tanh", extra=steps)
+
+
+def _altup_first(c: Config) -> tuple[PerToken, ...]:
+    d, more = c.d_model, c.count("altup_num_inputs") - 1
+    made = tuple(step * more for step in linear_step("altup.projection", d, d)) if more else ()
+    return (*made, *_per_layer_embedding(c))
+
+
+def _altup_last(c: Config) -> tuple[PerToken, ...]:
+    d, more = c.d_model, c.count("altup_num_inputs") - 1
+    if not more:
+        return ()
+    made = tuple(step * more for step in linear_step("altup.unprojection", d, d))
+    return (*made, elementwise("altup.mean", more * d, "residual", writes=d))
+
+
+@family("gemma3n_text", "Gemma3nForCausalLM", tied=True, first=_altup_first, last=_altup_last)
+def gemma3n_text(c: Config, i: int) -> Block:
+    """Several residual streams, of which a layer computes one and predicts the others (AltUp); a
+    low-rank way around attention (Laurel); a part of the embedding for every layer; the last layers
+    share keys and values."""
+    kinds = [
+        c.kind(j, lambda j: SLIDING if (j + 1) % 5 else FULL, FULL, SLIDING)
+        for j in range(c.layers)
+    ]
+    attention = grouped(
+        c,
+        needs_head_dim=True,
+        qk_norm="head",
+        value_norm=True,
+        shares_kv=_shares_kv(c, i, kinds),
+        window=c.count("sliding_window") if kinds[i] == SLIDING else None,
+    )
+    d, rank = c.d_model, c.count("laurel_rank")
+    laurel = (
+        *linear_step("laurel.down", d, rank),
+        *linear_step("laurel.up", rank, d),
+        normalisation("laurel.norm", d, "rms_norm"),
+        elementwise("laurel.add", d, "residual", reads=2 * d),
+    )
+    feed = mlp(c.of_layer(i, "intermediate_size"), default="gelu_tanh")
+    extra = (*_altup(d, c.count("altup_num_inputs")), *laurel, *_per_layer_steps(c))
+    return layer(attention, feed, norms=4, extra=extra)
+
+
+def _altup(d: int, n: int) -> tuple[PerToken, ...]:
+    """Predict n streams from a router's n numbers, then correct them by what one stream became."""
+    routed = product_flops(2, d, n)
+    return (
+        normalisation("altup.norm", 2 * d, "rms_norm", d),
+        PerToken("altup.router", routed, 2 * d, 2 * n, weights=d * n, is_matmul=True),
+        *linear_step("altup.prediction", n, n * n),
+        PerToken("altup.predict", product_flops(d, n, n), d * n + n * n, d * n, is_matmul=True),
+        *linear_step("altup.correction", n, n),
+        elementwise("altup.correct", n * d, "residual", reads=2 * n * d),
+        PerToken("altup.scale", d, d, d, weights=d),
+    )
+
 
 INDEXED, NEAR, FAR = "indexed_attention", "hybrid_sliding", "hybrid"
 
 
-@family(
-    "muse_glimmer_text",
-    "MuseGlimmerForConditionalGeneration",
-    also=("MuseGlimmerForCausalLM",),
-    tied=False,
-    wrapped_by={"muse_glimmer": False},
-    usual={"head_dim": 128, "sliding_window": 2048},
-)
+@family("muse_glimmer_text", "MuseGlimmerForConditionalGeneration", tied=False)
 def muse_glimmer_text(c: Config, i: int) -> Block:
     """A gate on every element of attention's output, norms of heads without weights, four norms, a
     window in all but every fourth layer (counted from the last), which does not rotate."""
     return layer(_muse_attention(c, i), mlp(c), norms=4)
 
 
-@family(
-    "muse_spark_text",
-    "MuseSparkForConditionalGeneration",
-    also=("MuseSparkForCausalLM",),
-    tied=False,
-    wrapped_by={"muse_spark": False},
-    usual={"head_dim": 64, "sliding_window": 2048},
-)
+@family("muse_spark_text", "MuseSparkForConditionalGeneration", tied=False)
 def muse_spark_text(c: Config, i: int) -> Block:
     """Muse Glimmer with experts of a narrower stream, which has norms of its own, and a gate on
     each addition to the residual stream; one norm of four has no weights."""
@@ -89,7 +229,6 @@ def _muse_attention(c: Config, i: int) -> Attention:
         norm="plain_norm",
         qk_norm="head",
         gate="element",
-        biases=biases(c, "attention_bias", False, QKVO),
         window=reach,
         rotary_dim=None if rotates else 0,
     )
@@ -119,7 +258,6 @@ def _hrm_start(c: Config) -> tuple[PerToken, ...]:
     final_norm=False,
     first=_hrm_start,
     rewrite=_hrm_fields,
-    usual={"head_dim": 128, "H_cycles": 2, "L_cycles": 3},
 )
 def hrm_text(c: Config, i: int) -> Block:
     """Two stacks of layers that are run again and again: a fast one several times, then a slow one,
@@ -130,18 +268,10 @@ def hrm_text(c: Config, i: int) -> Block:
     found = biases(c, "attention_bias", False, (*QKVO, "gate_proj"))
     attention = grouped(c, one_each=True, head_dim=head_dim(c), gate="element", biases=found)
     feed = mlp(c, bias=c.flag("mlp_bias", False))
-    block = layer(attention, feed, norm="plain_norm")
+    block = layer(attention, feed, norm=c.norm)
     is_again = i // each not in (0, times - 1)
     shared_parameters = block.parameters(c.d_model) if is_again else 0
-    return layer(attention, feed, norm="plain_norm", shared_parameters=shared_parameters)
-
-
-def _qwen_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Full attention is what its indexed layers were called first."""
-    kinds = fields.get("layer_types")
-    if not isinstance(kinds, list):
-        return fields
-    return {**fields, "layer_types": [INDEXED if kind == FULL else kind for kind in kinds]}
+    return replace(block, shared_parameters=shared_parameters)
 
 
 def _qwen_end(c: Config) -> tuple[PerToken, ...]:
@@ -152,20 +282,16 @@ def _qwen_end(c: Config) -> tuple[PerToken, ...]:
     "qwen4_exp_text",
     "Qwen4ExpForCausalLM",
     tied=False,
-    wrapped_by={"qwen4_exp": False},
-    rewrite=_qwen_fields,
     last=_qwen_end,
     final_norm=False,
-    usual={**QWEN, "num_key_value_heads": 2, "num_experts": 512, "num_experts_per_tok": 10},
-    refuse={"ple_layer_ids": []},
 )
 def qwen4_exp_text(c: Config, i: int) -> Block:
     """Qwen3-Next whose attention is to keys that an indexer picks, with several residual streams.
     Layers that look up the last few tokens together are refused."""
     every, around = c.count("full_attention_interval"), low_rank_streams(c)
     extra = tuple(step * 2 for step in around)
-    shared = c.count("shared_expert_intermediate_size")
-    feed = experts(c, "num_experts", shared_width=shared, shared_gate=True)
+    beside = "shared_expert_intermediate_size"
+    feed = experts(c, "num_experts", beside=beside, shared_gate=True)
     kind = c.kind(i, lambda i: LINEAR if (i + 1) % every else INDEXED, LINEAR, INDEXED)
     if kind == LINEAR:
         return layer(delta_rule(c), feed, norms=0, residuals=0, extra=extra)
@@ -221,22 +347,7 @@ def _inkling_fields(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 @family(
-    "inkling_text",
-    "InklingForCausalLM",
-    also=("InklingForConditionalGeneration",),
-    tied=False,
-    embedding_norm=True,
-    rewrite=_inkling_fields,
-    wrapped_by={"inkling": False},
-    usual={
-        "head_dim": 128,
-        "swa_head_dim": 128,
-        "sliding_window_size": 512,
-        "d_rel": 16,
-        "rel_extent": 1024,
-        "conv_kernel_size": 4,
-        "n_shared_experts": 2,
-    },
+    "inkling_text", "InklingForCausalLM", tied=False, embedding_norm=True, rewrite=_inkling_fields
 )
 def inkling_text(c: Config, i: int) -> Block:
     """Short convolutions of keys, of values and after each part; scores that depend on distances;
@@ -276,7 +387,7 @@ def _inkling_attention(c: Config, i: int, **more: Any) -> Attention:
         *more.pop("extra", ()),
     )
     normed = {"qk_norm": "head", **more}
-    return grouped(c, window=reach, rotary_dim=0, extra=found, **normed)
+    return grouped(c, window=reach, rotary_dim=0, extra=found, **normed, biases=())
 
 
 def _inkling_end(c: Config) -> tuple[PerToken, ...]:
@@ -287,24 +398,7 @@ def _block_size(c: Config) -> int:
     return c.count("n_layers_per_attn_res_block", 6)
 
 
-@family(
-    "inkling2_text",
-    "Inkling2ForCausalLM",
-    also=("Inkling2ForConditionalGeneration",),
-    tied=False,
-    embedding_norm=True,
-    wrapped_by={"inkling2": False},
-    last=_inkling_end,
-    names={"n_routed_experts": ("n_routed_experts", "num_local_experts")},
-    usual={
-        "head_dim": 128,
-        "swa_head_dim": 128,
-        "sliding_window_size": 1024,
-        "d_rel": 16,
-        "rel_extent": 1024,
-        "conv_kernel_size": 4,
-    },
-)
+@family("inkling2_text", "Inkling2ForCausalLM", tied=False, embedding_norm=True, last=_inkling_end)
 def inkling2_text(c: Config, i: int) -> Block:
     """Inkling with a gate on attention's output and sinks made of the input; parts that attend to
     what earlier blocks of layers began with; experts alone in every layer. Layers without a window

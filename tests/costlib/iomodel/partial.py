@@ -15,8 +15,9 @@ order of summation holds here too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from itertools import product
 from typing import NamedTuple
 
@@ -32,11 +33,10 @@ ABSENT = -1
 
 
 class PartialOptimum(NamedTuple):
-    """The least I/O, how many positions the search has seen, and the moves that reach it."""
+    """The least I/O, and how many positions the search has seen."""
 
     cost: int
     states: int
-    moves: tuple[str, ...]
 
 
 class _Position(NamedTuple):
@@ -172,39 +172,21 @@ class PartialGame:
         9
         """
         search = _Search(self)
-        start = search.start
-        waiting = {search.least(start): [start]}
-        known: dict[_Position, int] = {start: 0}
-        before: dict[_Position, tuple[_Position, str]] = {}
-        seen = 0
-        while waiting:
-            lowest = min(waiting)
-            if not waiting[lowest]:
-                del waiting[lowest]
-                continue
-            position = waiting[lowest].pop()
+        known = {search.start: 0}
+        waiting = [(search.least(search.start), 0, search.start)]
+        for seen in range(states):
+            estimate, _, position = heappop(waiting)
+            while known[position] + search.least(position) < estimate:  # reached more cheaply since
+                estimate, _, position = heappop(waiting)
             so_far = known[position]
-            if so_far + search.least(position) < lowest:
-                continue  # reached more cheaply since
-            if search.done(position):
-                return PartialOptimum(so_far, seen, _path(before, position))
-            if seen >= states:
-                raise ValueError(f"the optimum is not known after {seen} positions")
-            seen += 1
-            for cost, text, after in search.moves(position):
-                if so_far + cost < known.get(after, so_far + cost + 1):
-                    known[after] = so_far + cost
-                    before[after] = position, text
-                    waiting.setdefault(so_far + cost + search.least(after), []).append(after)
-        raise AssertionError("every output can be reached")
-
-
-def _path(before: dict[_Position, tuple[_Position, str]], position: _Position) -> tuple[str, ...]:
-    texts = []
-    while position in before:
-        position, text = before[position]
-        texts.append(text)
-    return tuple(" ".join(reversed(texts)).split())
+            if all(position.blue[v] == search.full[v] for v in self.outputs):
+                return PartialOptimum(so_far, seen)
+            for cost, after in search.moves(position):
+                total = so_far + cost
+                if total < known.get(after, total + 1):
+                    known[after] = total
+                    heappush(waiting, (total + search.least(after), -len(known), after))
+        raise ValueError(f"the optimum is not known after {states} positions")
 
 
 class _Builder:
@@ -234,14 +216,10 @@ class _Search:
         self.red = game.red
         self.full = [(1 << len(terms)) - 1 for terms in game.terms]
         self.outputs = game.outputs
-        self._is_output = [v in game.outputs for v in range(len(game.terms))]
         self._needs: dict[_Position, tuple[int, frozenset[int]]] = {}
         nothing = [ABSENT] * len(game.terms)
         inputs = [0 if not terms else ABSENT for terms in game.terms]
         self.start = _Position(tuple(nothing), tuple(inputs))
-
-    def done(self, position: _Position) -> bool:
-        return all(position.blue[v] == self.full[v] for v in self.outputs)
 
     def least(self, position: _Position) -> int:
         return self._needed(position)[0]
@@ -276,48 +254,39 @@ class _Search:
             self._needs[position] = len(unwritten) + len(must_read), frozenset(may)
         return self._needs[position]
 
-    def moves(self, position: _Position) -> Iterator[tuple[int, str, _Position]]:
+    def moves(self, position: _Position) -> Iterator[tuple[int, _Position]]:
         """Every next read or new vertex, with every choice of what makes room for it."""
         red, blue = position
         may = self._needed(position)[1]
-        wanted: list[tuple[int, str, int, int, tuple[int, ...]]] = []
+        wanted: list[tuple[int, int, int, tuple[int, ...]]] = []
         for vertex, terms in enumerate(self.terms):
             if vertex not in may or red[vertex] != ABSENT:
                 continue
             if blue[vertex] != ABSENT:
-                wanted.append((1, f"R{vertex}", vertex, blue[vertex], ()))
+                wanted.append((1, vertex, blue[vertex], ()))
             wanted += [
-                (0, f"C{vertex}.{number}", vertex, 1 << number, term)
+                (0, vertex, 1 << number, term)
                 for number, term in enumerate(terms)
                 if all(red[parent] == self.full[parent] for parent in term)
             ]
         present = [v for v, mask in enumerate(red) if mask != ABSENT]
-        for cost, text, vertex, mask, kept in wanted:
+        for cost, vertex, mask, kept in wanted:
             if len(present) < self.red:
-                yield self._settled(cost, [text], vertex, mask, red, blue)
+                yield self._settled(cost, _with(red, vertex, mask), blue)
                 continue
             for gone in present:
                 if gone in kept:
                     continue
-                without = _with(red, gone, ABSENT)
-                yield self._settled(cost, [f"D{gone}", text], vertex, mask, without, blue)
+                after = _with(_with(red, gone, ABSENT), vertex, mask)
+                yield self._settled(cost, after, blue)
                 if self.terms[gone] and blue[gone] != red[gone]:
-                    written = _with(blue, gone, red[gone])
-                    texts = [f"W{gone}", f"D{gone}", text]
-                    yield self._settled(cost + 1, texts, vertex, mask, without, written)
+                    yield self._settled(cost + 1, after, _with(blue, gone, red[gone]))
 
     def _settled(
-        self,
-        cost: int,
-        texts: list[str],
-        vertex: int,
-        mask: int,
-        red: Sequence[int],
-        blue: Sequence[int],
-    ) -> tuple[int, str, _Position]:
+        self, cost: int, held: tuple[int, ...], written: tuple[int, ...]
+    ) -> tuple[int, _Position]:
         """The position after a move, with every free addition made and finished outputs written."""
-        red, blue = list(red), list(blue)
-        red[vertex] = mask
+        red, blue = list(held), list(written)
         changed = True
         while changed:
             changed = False
@@ -328,20 +297,14 @@ class _Search:
                     ready = all(red[parent] == self.full[parent] for parent in term)
                     if ready and not red[sum_] >> number & 1:
                         red[sum_] |= 1 << number
-                        texts.append(f"C{sum_}.{number}")
                         changed = True
-                if self._is_output[sum_] and red[sum_] == self.full[sum_]:
-                    texts += [f"W{sum_}", f"D{sum_}"]
+                if sum_ in self.outputs and red[sum_] == self.full[sum_]:
                     blue[sum_], red[sum_] = red[sum_], ABSENT
                     cost += 1
-        after = _Position(tuple(red), tuple(blue))
-        may = self._needed(after)[1]
-        useless = [v for v, held in enumerate(red) if held != ABSENT and v not in may]
-        for v in useless:
-            texts.append(f"D{v}")
-            red[v] = ABSENT
-        return cost, " ".join(texts), _Position(tuple(red), tuple(blue))
+        may = self._needed(_Position(tuple(red), tuple(blue)))[1]
+        kept = (held if v in may else ABSENT for v, held in enumerate(red))
+        return cost, _Position(tuple(kept), tuple(blue))
 
 
-def _with(values: Sequence[int], place: int, value: int) -> tuple[int, ...]:
-    return (*values[:place], value, *values[place + 1 :])
+def _with(masks: tuple[int, ...], vertex: int, mask: int) -> tuple[int, ...]:
+    return (*masks[:vertex], mask, *masks[vertex + 1 :])

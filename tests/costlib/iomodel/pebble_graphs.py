@@ -1,10 +1,9 @@
-"""What the tests of the pebble game share: the oracle's graphs, random ones, the plain rules."""
+"""What the tests of the pebble game share: the oracle's graphs and random ones."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections import deque
 from typing import Any
 
 from hypothesis import strategies as st
@@ -60,37 +59,3 @@ def graphs(draw: st.DrawFn, most: int = 7) -> Dag:
         if not parents[vertex] and vertex not in used:
             parents[vertex] = (vertex - 1,)
     return Dag(tuple(parents))
-
-
-def plain_optimum(dag: Dag, red: int, recompute: bool) -> int:
-    """The least I/O by breadth-first search over single moves, with no shortcut whatever."""
-    everything = range(len(dag.parents))
-    once = frozenset() if recompute else frozenset(everything)
-    inputs, outputs = frozenset(dag.inputs), frozenset(dag.outputs)
-    start = (frozenset[int](), inputs, frozenset[int]())
-    cost = {start: 0}
-    waiting = deque([start])
-    done = set()
-    while waiting:
-        position = waiting.popleft()
-        if position in done:
-            continue
-        done.add(position)
-        pebbled, blue, computed = position
-        if outputs <= blue:
-            return cost[position]
-        after: list[tuple[int, tuple[frozenset[int], frozenset[int], frozenset[int]]]] = []
-        for v in everything:
-            if v in pebbled:
-                after.append((0, (pebbled - {v}, blue, computed)))
-                after.append((1, (pebbled, blue | {v}, computed)))
-            elif len(pebbled) < red:
-                if v in blue:
-                    after.append((1, (pebbled | {v}, blue, computed)))
-                if v not in inputs and pebbled.issuperset(dag.parents[v]) and v not in computed:
-                    after.append((0, (pebbled | {v}, blue, computed | once & {v})))
-        for price, reached in after:
-            if cost[position] + price < cost.get(reached, 10**9):
-                cost[reached] = cost[position] + price
-                (waiting.append if price else waiting.appendleft)(reached)
-    raise AssertionError("no pebbling at all")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costlib.iomodel import CapacityError, algorithms, best_blocks, bounds, counts
+from costlib.iomodel import bounds, counts
 from costlib.iomodel.counting.block_sizes import ALGORITHMS, staircase
 from costlib.units.numbers import symbols
 from tools.bench import backward_orders
@@ -18,54 +18,10 @@ from tools.bench import backward_orders
 quick = settings(max_examples=15, deadline=None, derandomize=True)
 STORED = "stored_backward", "four_pass_backward"
 BACKWARD = ("flash_backward", "flash2_backward", "two_pass_backward", *STORED)
-FORWARD = ("flash2", "small_cache", "stored_scores")
 
 
 def drawn(data, algorithm, N):
     return {name: data.draw(st.integers(1, N + 2), label=name) for name in ALGORITHMS[algorithm]}
-
-
-@quick
-@given(data=st.data(), N=st.integers(1, 14), d=st.integers(1, 6), scale=st.sampled_from([1.0, 0.5]))
-def test_the_stored_forms_are_right_and_equal_their_counts(data, N, d, scale):
-    rng = np.random.default_rng(N)
-    Q, K, V, dO = rng.normal(size=(4, N, d))
-    blocks = drawn(data, "stored_scores", N)
-    count = counts.stored_scores(N, d, **blocks)
-    run = algorithms.stored_scores(Q, K, V, count.peak, **blocks, scale=scale)
-    assert (run.reads, run.writes, run.peak) == (count.reads, count.writes, count.peak)
-    assert run.total >= bounds.attention(N, d, run.peak)
-    np.testing.assert_allclose(
-        run.output, algorithms.reference_attention(Q, K, V, scale=scale), rtol=1e-8, atol=1e-10
-    )
-    with pytest.raises(CapacityError):
-        algorithms.stored_scores(Q, K, V, count.peak - 1, **blocks, scale=scale)
-
-    forward = algorithms.flash2(
-        Q, K, V, None, block_rows=N, block_cols=N, log_sum_exp=True, scale=scale
-    )
-    given_ = Q, K, V, forward.output, dO, forward.extras["L"]
-    wanted = algorithms.reference_gradients(Q, K, V, dO, scale=scale)
-    for name in STORED:
-        blocks = drawn(data, name, N)
-        count, schedule = (getattr(of, name) for of in (counts, algorithms))
-        count = count(N, d, **blocks)
-        run = schedule(*given_, count.peak, **blocks, scale=scale)
-        assert (run.reads, run.writes, run.peak) == (count.reads, count.writes, count.peak)
-        assert run.total >= bounds.backward(N, d, run.peak)
-        for got, right in zip(run.output, wanted, strict=True):
-            np.testing.assert_allclose(got, right, rtol=1e-7, atol=1e-9)
-        with pytest.raises(CapacityError):
-            schedule(*given_, count.peak - 1, **blocks, scale=scale)
-
-
-def test_the_stored_forms_refuse_a_mask():
-    with pytest.raises(ValueError, match="causal must be False for stored_backward"):
-        counts.stored_backward(8, 2, 1, 1, 1, causal=True)
-    with pytest.raises(ValueError, match="causal must be False for four_pass_backward"):
-        counts.four_pass_backward(8, 2, 1, 1, 1, 1, causal=True)
-    with pytest.raises(ValueError, match="causal must be False for stored_scores"):
-        best_blocks("stored_scores", 8, 2, 100, causal=True)
 
 
 @pytest.mark.parametrize("d", [8, 64])
@@ -93,79 +49,6 @@ def test_no_causal_backward_count_is_below_a_bound(data, N, d, name, causal):
     count = getattr(counts, name)(N, d, **drawn(data, name, N), causal=causal)
     assert count.total >= bounds.backward(N, d, count.peak, causal=causal)
     assert count.total >= bounds.backward_whole_rows(N, d, count.peak, causal=causal)
-
-
-def test_two_passes_reach_the_bound_for_whole_rows():
-    """What is left is a factor of 1 + 1/d or so, and terms of the order of N·d."""
-    N, d = 2**20, 256
-    M = 40 * d * d
-    moved = best_blocks("two_pass_backward", N, d, M).count.total
-    assert 1 < moved / bounds.backward_whole_rows(N, d, M) < 1.03
-    assert 14 / 12 < moved / bounds.backward(N, d, M) < 1.21
-
-
-def test_where_storing_the_gradient_of_the_scores_pays():
-    N, d = 2**20, 512
-    two, stored, four = "two_pass_backward", *STORED
-    for share, cheaper in ((3.0, two), (2.0, stored), (1.45, stored), (1.25, four), (0.7, four)):
-        M = round(share * d * d)
-        totals = {name: staircase(name, N, d).total_at(M) for name in BACKWARD}
-        assert min(totals, key=totals.get) == cheaper
-    x2 = 512**2 / (d * d)
-    M = d * d
-    for name, square, rest in ((stored, 9, 2), (four, 5, 5)):
-        assert staircase(name, N, d).total_at(M) / N**2 == pytest.approx(
-            square * x2 + rest, rel=0.02
-        )
-
-
-def test_the_forward_gap_is_a_third_at_most():
-    """To leading order; FlashAttention-2, the small cache and stored scores, whichever is best."""
-    N, d = 2**22, 2048
-    worst = 0.0, 0.0
-    for share in np.geomspace(1 / 16, 8, 61):
-        M = round(d * d * share)
-        totals = {name: staircase(name, N, d).total_at(M) for name in FORWARD}
-        worst = max(worst, (min(totals.values()) / bounds.attention(N, d, M), share))
-    assert 1.32 < worst[0] < 1.35
-    assert worst[1] == pytest.approx(1, rel=0.1)
-    M = round(0.68 * d * d)
-    assert staircase("stored_scores", N, d).total_at(M) < 0.86 * min(
-        staircase(name, N, d).total_at(M) for name in FORWARD[:2]
-    )
-
-
-def test_the_backward_gap_is_widest_where_the_two_bounds_meet():
-    """To leading order, the best of the three plans over the larger bound."""
-    N, d = 10**9, 1000
-
-    def gap(share):
-        x2 = 1 / share
-        known = min(14 * x2, 9 * x2 + 2, 5 * x2 + 5)
-        return known * N**2 / bounds.backward(N, d, round(share * d * d))
-
-    shares = np.linspace(1, 16, 301)
-    worst = max(shares, key=gap)
-    assert worst == pytest.approx(3.9, abs=0.1)
-    assert gap(worst) == pytest.approx(2.11, abs=0.01)
-    assert gap(1 / 0.8**2) == pytest.approx(1.84, abs=0.01)
-    assert gap(1) == pytest.approx(1.77, abs=0.01)
-
-
-def test_sums_added_to_in_slow_memory_reach_twelve():
-    """FlashAttention-2's order, a gradient of the queries added to without being read.
-
-    It goes below the bound for whole rows, which excludes such adds, and never below the other.
-    """
-    N, d = 2**20, 256
-    for share in (16, 40, 100):
-        M = share * d * d
-        cols = (M - 3 * d - 2) // (4 * d + 2)
-        count = counts.flash2_backward(N, d, 1, cols)
-        assert count.peak <= M
-        moved = count.total - -(-N // cols) * N * d  # the reads of that gradient
-        assert bounds.backward(N, d, M) < moved < bounds.backward_whole_rows(N, d, M)
-    assert moved < 1.05 * bounds.backward(N, d, M) + 8 * N * d
 
 
 def test_values_by_hand():

@@ -26,11 +26,6 @@ def lower_bound(budget, head_dim):
     return min(budget, head_dim * sqrt(budget))
 
 
-def most_entries(elements, head_dim):
-    """The bound read backwards: the largest B with min(B, d·√B) ≤ elements, max(t, t²/d²)."""
-    return max(elements, (elements / head_dim) ** 2)
-
-
 def outcomes(pairs, head_dim, prime):
     """In how many ways the wanted entries can come out, by trying every Q and K over a tiny field.
 
@@ -165,13 +160,6 @@ def test_free_entries_can_be_given_any_values(head_dim, prime):
     side = 2 if head_dim == 2 or prime == 3 else 3
     for pairs in sets_of_pairs(side):
         assert outcomes(pairs, head_dim, prime) >= prime ** free_entries(pairs, head_dim)
-
-
-@pytest.mark.parametrize(("elements", "head_dim"), list(product((1, 5, 64, 1000), (1, 8, 100))))
-def test_most_entries_turns_the_bound_around(elements, head_dim):
-    entries = most_entries(elements, head_dim)
-    assert lower_bound(round(entries), head_dim) <= elements * (1 + 1e-12)
-    assert lower_bound(round(entries * 1.1) + 1, head_dim) > elements
 
 
 def test_what_makes_no_sense_is_refused():

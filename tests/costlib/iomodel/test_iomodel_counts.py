@@ -1,6 +1,7 @@
 """Closed forms in every reading, best blocks against exhaustive search, and exact crossovers."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,14 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costlib import devices, models
-from costlib.iomodel import CapacityError, bounds, counts, fast_memory, head_width
+from costlib.iomodel import CapacityError, counts, fast_memory, head_width
 from costlib.iomodel.counting.block_sizes import (
     ALGORITHMS,
     best_blocks,
     crossovers,
     plain_blocks,
     published_blocks,
-    shrunk_blocks,
     staircase,
 )
 from costlib.units.numbers import symbols
@@ -40,64 +40,38 @@ def test_coverage_is_the_sum_over_live_tiles(N, rows, cols):
         assert counts.covered_entries(N, rows, causal=True) == area
 
 
-def test_causal_is_about_half_plus_the_diagonal():
-    N = 4096
-    for tile in (1, 16, 64):
-        half = N * (N + tile) // 2  # whole tiles on the diagonal
-        assert counts.covered_entries(N, tile, causal=True) == half
-
-
 FORMS = {
-    "matmul": ("m n k b_m b_n b_k", {}),
-    "naive": ("N d b b_k", {"softmax": "online"}),
-    "flash": ("N d B_r B_c", {}),
-    "flash2": ("N d B_r B_c", {}),
-    "flash_backward": ("N d B_r B_c", {}),
-    "flash2_backward": ("N d B_r B_c", {}),
-    "two_pass_backward": ("N d B_r B_c s", {}),
-    "small_cache": ("N d B b_k r c", {}),
-    "fused": ("N d r c w", {}),
+    **{name: f"N d {' '.join(sizes)}" for name, sizes in ALGORITHMS.items()},
+    "matmul": "m n k tile_rows tile_cols inner",
 }
+STORED = "stored_scores", "stored_backward", "four_pass_backward"  # these have no causal form
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize(
+    ("name", "causal"),
+    [(name, causal) for name in FORMS for causal in (False, True)[: 1 + (name not in STORED)]],
+)
 def test_ints_arrays_and_symbols_agree(name, causal):
-    letters, options = FORMS[name]
-    if name != "matmul":
-        options = {**options, "causal": causal}
+    letters = FORMS[name].split()
     form = getattr(counts, name)
-    sizes = np.random.default_rng(1).integers(1, 30, size=(len(letters.split()), 25))
+    if name not in (*STORED, "matmul"):
+        form = partial(form, causal=causal)
+    sizes = np.random.default_rng(1).integers(1, 30, size=(len(letters), 25))
     if name == "small_cache" and causal:
-        sizes[4] = sizes[2]
-    swept = form(*sizes, **options)
-    variables = symbols(letters)
-    if name == "small_cache" and causal:
-        variables = (*variables[:4], variables[2], variables[5])
-    formula = form(*variables, **options)
-    for point in range(25):
-        ints = [int(size) for size in sizes[:, point]]
-        exact = form(*ints, **options)
-        for field in ("reads", "writes", "peak", "total"):
+        sizes[4], letters[4] = sizes[2], letters[2]
+    swept, variables = form(*sizes), symbols(" ".join(letters))
+    formula = form(*variables)
+    for point, ints in enumerate(sizes.T.tolist()):
+        exact = form(*ints)
+        for field in ("reads", "writes", "peak"):
             wanted = getattr(exact, field)
             assert isinstance(wanted, int)
             assert getattr(swept, field)[point] == wanted
-        if point < 3:
-            values = dict(zip(variables, ints, strict=True))
-            for field in ("reads", "writes", "peak"):
-                value = sympy.sympify(getattr(formula, field)).subs(values).doit()
-                assert value == getattr(exact, field)
-
-
-def test_symbols_give_the_formulas_of_the_book():
-    N, d, B_r, B_c, T = symbols("N d B_r B_c T")
-    assert sympy.simplify(counts.flash2(N, d, N / T, B_c).reads - (N * d + 2 * T * N * d)) == 0
-    first = counts.flash(N, d, B_r, N / T)
-    assert sympy.expand(first.reads - (2 * N * d + T * N * (2 * d + 2))) == 0
-    assert sympy.expand(first.writes - (T + 1) * N * (d + 2)) == 0
-    assert B_r not in first.total.free_symbols, "FlashAttention-1's total does not depend on B_r"
-    assert B_c not in counts.flash2(N, d, B_r, B_c).total.free_symbols
+            if point < 3:
+                values = dict(zip(variables, ints, strict=True))
+                assert sympy.sympify(getattr(formula, field)).subs(values).doit() == wanted
+        assert swept.total[point] == exact.total
 
 
 def test_exact_at_any_size():
@@ -122,13 +96,6 @@ def test_plain_blocks_are_the_largest_that_fit(name):
                 assert getattr(counts, name)(N, d, **grown).peak > M, (N, d, M, size)
 
 
-STORED = "stored_scores", "stored_backward", "four_pass_backward"  # these have no causal form
-
-
-def total_of(name, N, d, blocks, causal):
-    return getattr(counts, name)(N, d, *blocks, causal=causal)
-
-
 @pytest.mark.parametrize(
     ("name", "causal"),
     [(name, causal) for name in ALGORITHMS for causal in (False, True)[: 1 + (name not in STORED)]],
@@ -141,7 +108,7 @@ def test_best_blocks_are_the_best_of_all(name, causal):
         grid = np.stack([axis.ravel() for axis in np.meshgrid(*ranges, indexing="ij")])
         if name == "small_cache" and causal:
             grid = grid[:, grid[0] == grid[2]]
-        every = total_of(name, N, d, grid, causal)
+        every = getattr(counts, name)(N, d, *grid, causal=causal)
         for M in range(1, int(every.peak.max()) + 3):
             fits = every.peak <= M
             if not fits.any():
@@ -186,50 +153,21 @@ def test_crossovers_are_exact():
         current = cheaper
 
 
-@pytest.mark.parametrize(
-    ("pair", "where"), [(("flash2", "small_cache"), 0.68), (("flash", "small_cache"), 1.34)]
-)
-def test_where_flash_attention_overtakes(pair, where):
-    N, d = 65536, 256
-    last = crossovers(*pair, N, d)
-    settled = [crossing for crossing in last if crossing.M / (d * d) < 4][-1]
-    assert settled.cheaper == pair[0]
-    assert settled.M / d**2 == pytest.approx(where, rel=0.03)
-
-
-def leading(name, x, d=512, N=2**20):
-    """The best total in units of N², far from the edges."""
-    M = round((d / x) ** 2)
-    return staircase(name, N, d).total_at(M) / N**2
-
-
-@pytest.mark.parametrize("x", [0.25, 0.125])
-def test_leading_terms(x):
-    assert leading("flash2", x) == pytest.approx(4 * x**2, rel=0.04)
-    assert leading("flash", x) == pytest.approx(6 * x**2, rel=0.04)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "constant"),
-    [("flash_backward", 20), ("flash2_backward", 16), ("two_pass_backward", 14)],
+    ("name", "x", "leading"),
+    [
+        ("flash_backward", 0.125, 20 * 0.125**2),
+        ("flash2_backward", 0.125, 16 * 0.125**2),
+        ("two_pass_backward", 0.125, 14 * 0.125**2),
+        ("stored_backward", 1.0, 9 + 2),
+        ("four_pass_backward", 1.0, 5 + 5),
+    ],
 )
-def test_leading_terms_of_the_backward_passes(name, constant):
-    assert leading(name, 0.125) == pytest.approx(constant * 0.125**2, rel=0.04)
-
-
-@pytest.mark.parametrize("x", [1.0, 4.0, 8.0])
-def test_leading_terms_of_the_small_cache(x):
-    general = 2 * x + 1 + min(k + x**2 / k for k in range(1, 50))
-    assert leading("small_cache", x) == pytest.approx(general, rel=0.03)
-    assert leading("naive", x) >= leading("small_cache", x)
-
-
-@pytest.mark.parametrize("x", [4.0, 8.0])
-def test_leading_term_of_the_fused_variant(x):
-    steps = staircase("fused", 2**14, 512)
-    M = round((512 / x) ** 2)
-    assert steps.total_at(M) / 2**28 == pytest.approx(2 * math.sqrt(6) * x, rel=0.06)
+def test_leading_terms(name, x, leading):
+    """The best total in units of N², far from the edges; x is d/√M. Figures tell the others."""
+    found = staircase(name, 2**20, 512).total_at(round((512 / x) ** 2)) / 2**40
+    assert found == pytest.approx(leading, rel=0.04)
 
 
 def test_the_published_blocks_move_twice_as_much():
@@ -243,58 +181,24 @@ def test_the_published_blocks_move_twice_as_much():
     assert counts.small_cache(N, d, **blocks).total / N**2 == pytest.approx(8 * x + 1, rel=0.01)
 
 
-def test_what_the_model_says_of_a_published_measurement():
-    """FlashAttention paper, Figure 2: N = 1024, d = 64, 16 heads, batch 64, 2 bytes: 4.4 GB.
-
-    The published blocks at the whole 192 KB of an A100's multiprocessor come near. That proves
-    little: they do not fit, a program may use 164 KB of the 192, and what fits is on both sides.
-    """
-
-    def gigabytes(M, find):
-        forward = counts.flash(1024, 64, **find("flash", M))
-        backward = counts.flash_backward(1024, 64, **find("flash_backward", M))
-        over = max(forward.peak, backward.peak) / M
-        return (forward.total + backward.total) * 16 * 64 * 2 / 1e9, over
-
-    def published(name, M):
-        return published_blocks(name, 64, M)
-
-    def shrunk(name, M):
-        return shrunk_blocks(name, 1024, 64, M)
-
-    def best(name, M):
-        return best_blocks(name, 1024, 64, M).blocks
-
-    for kilobytes, as_published, *that_fit in ((192, 4.34, 5.69, 3.93), (164, 5.42, 6.77, 4.60)):
-        M = kilobytes * 1024 // 2
-        moved, over = gigabytes(M, published)
-        assert moved == pytest.approx(as_published, abs=0.005)
-        assert 1.5 < over < 1.8
-        for find, known in zip((shrunk, best), that_fit, strict=True):
-            moved, over = gigabytes(M, find)
-            assert moved == pytest.approx(known, abs=0.005)
-            assert over <= 1
+WRONG = {
+    "algorithm must be one of": lambda: best_blocks("flash3", 8, 4, 100),
+    "no other has published sizes": lambda: published_blocks("flash2", 8, 100),
+    "causal pairs": lambda: best_blocks("fused", 5000, 4, 100, causal=True),
+    "N must be at least 1": lambda: counts.flash2(0, 4, 1, 1),
+    "on a core of M4-Max is not in the cat": lambda: fast_memory(devices["M4-Max"]),
+    "bytes_per_entry must be at least 1": lambda: fast_memory(devices["T4"], 0),
+    "different widths .* such as 'llama-3-8b'": lambda: head_width(models["deepseek-v3"]),
+    "no heads .* such as 'llama-3-8b'": lambda: head_width(models["falcon-mamba-7b"]),
+}
 
 
-def test_wrong_names_are_refused():
-    with pytest.raises(ValueError, match="algorithm must be one of"):
-        best_blocks("flash3", 8, 4, 100)
-    with pytest.raises(ValueError, match="no other has published sizes"):
-        published_blocks("flash2", 8, 100)
-    with pytest.raises(ValueError, match="causal pairs"):
-        best_blocks("fused", 5000, 4, 100, causal=True)
-    with pytest.raises(ValueError, match="N must be at least 1"):
-        counts.flash2(0, 4, 1, 1)
-    assert bounds.compulsory(1, 1) == 4
+@pytest.mark.parametrize("message", WRONG)
+def test_what_is_wrong_is_named(message):
+    with pytest.raises(ValueError, match=message):
+        WRONG[message]()
 
 
 def test_letters_come_from_a_model_and_a_device():
     assert (head_width(models["gpt2"]), fast_memory(devices["A100-80GB"])) == (64, 83_968)
     assert fast_memory(devices["H100-SXM"], bytes_per_entry=1) == 228 * 1024
-    for name in ("deepseek-v3", "falcon-mamba-7b"):
-        with pytest.raises(ValueError, match="choose another, such as 'llama-3-8b'"):
-            head_width(models[name])
-    with pytest.raises(ValueError, match="on a core of M4-Max is not in the catalogue"):
-        fast_memory(devices["M4-Max"])
-    with pytest.raises(ValueError, match="bytes_per_entry must be at least 1"):
-        fast_memory(devices["T4"], 0)

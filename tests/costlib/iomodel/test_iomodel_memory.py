@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from costlib.iomodel import CapacityError, ResidencyError, TwoLevelMemory, flash2
-from costlib.iomodel.algorithms.runs import Workplace
-from costlib.iomodel.memory import HeldBlock, spans
+from costlib.iomodel.memory import spans
 from paths import ROOT
 from schedules import matmul
 
@@ -25,6 +24,7 @@ def test_every_entry_is_counted(memory):
     slow = memory.place("A", np.arange(12.0).reshape(4, 3))
     block = memory.load(slow, slice(1, 3), slice(0, 2))
     temporary = memory.allocate("x", 2, 3, fill=7.0)
+    assert repr(temporary) == "Block(x, 2×3)", "a text shows no data"
     assert (memory.reads, memory.writes, memory.resident, memory.peak) == (4, 0, 10, 10)
     memory.store(temporary, slow, slice(2, 4))
     memory.drop(block, temporary)
@@ -44,12 +44,6 @@ def test_a_step_that_exceeds_the_capacity_names_step_sizes_and_capacity(memory):
     with pytest.raises(CapacityError, match=r"allocating S\[0:2, 0:1\] needs 2 entries"):
         memory.allocate("S", 2)
     assert (memory.reads, memory.resident, memory.peak) == (9, 9, 9), "a refused step costs nothing"
-
-
-def test_capacity_is_reached_exactly_and_not_exceeded(memory):
-    memory.allocate("x", 2, 5)
-    with pytest.raises(CapacityError):
-        memory.allocate("y", 1)
 
 
 @pytest.mark.parametrize("capacity", [0, -1, 2.5, True])
@@ -96,17 +90,13 @@ READERS = {
 
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS.keys())
-def test_the_data_of_a_block_cannot_leave(memory, reader):
-    block = memory.allocate("x", 2, 2, fill=1.0)
-    with pytest.raises((ResidencyError, TypeError)):
-        reader(block)
-
-
-@pytest.mark.parametrize("reader", READERS.values(), ids=READERS.keys())
-def test_a_slow_array_cannot_be_touched(memory, reader):
-    slow = memory.place("A", np.ones((2, 2)))
-    with pytest.raises((ResidencyError, TypeError)):
-        reader(slow)
+def test_data_cannot_leave_either_level(memory, reader):
+    for held in (
+        memory.allocate("x", 2, 2, fill=1.0),
+        memory.place("A", np.ones((2, 2))),
+    ):
+        with pytest.raises((ResidencyError, TypeError)):
+            reader(held)
 
 
 def test_arrays_cannot_enter_through_a_computation(memory):
@@ -153,17 +143,12 @@ def test_views_die_with_their_block(memory):
     transposed, corner = block.T, block.part(slice(0, 1), slice(0, 1))
     with pytest.raises(ResidencyError, match="drop the whole block"):
         memory.drop(corner)
+    smuggled = block._data
     memory.drop(block)
+    assert np.isnan(smuggled).all(), "even the hidden array is worthless"
     for view in (transposed, corner):
         with pytest.raises(ResidencyError, match="was dropped"):
             view.exp()
-
-
-def test_even_the_hidden_array_is_worthless_after_the_drop(memory):
-    block = memory.allocate("x", 2, 2, fill=1.0)
-    smuggled = block._data
-    memory.drop(block)
-    assert np.isnan(smuggled).all()
 
 
 def test_a_load_is_a_copy_and_placing_is_one_too(memory):
@@ -176,19 +161,14 @@ def test_a_load_is_a_copy_and_placing_is_one_too(memory):
     np.testing.assert_array_equal(memory.contents(slow), 1.0)
 
 
-def test_slow_memory_cannot_be_looked_at_during_a_run(memory):
-    slow = memory.place("A", np.ones((2, 2)))
+def test_what_a_memory_refuses(memory):
+    other, slow = TwoLevelMemory(10), memory.place("A", np.ones((2, 2)))
     with memory.load(slow), pytest.raises(ResidencyError, match="when fast memory is empty"):
         memory.contents(slow)
-
-
-def test_a_memory_refuses_what_belongs_to_another(memory):
-    other = TwoLevelMemory(10)
-    slow, block = other.place("A", np.ones((2, 2))), other.allocate("x", 2, 2)
     with pytest.raises(ValueError, match="another memory"):
-        memory.load(slow)
+        memory.load(other.place("A", np.ones((2, 2))))
     with pytest.raises(ValueError, match="does not fit"):
-        memory.store(block, memory.reserve("O", 2, 2))
+        memory.store(other.allocate("x", 2, 2), memory.reserve("O", 2, 2))
 
 
 @pytest.mark.parametrize("rows", [slice(0, 5), slice(-1, 2), slice(0, 4, 2), slice(3, 1)])
@@ -206,50 +186,6 @@ def test_a_product_cannot_be_formed_over_its_factor(memory):
     ):
         with pytest.raises(ResidencyError, match="one of its factors"):
             attempt()
-
-
-def cheat_keeps_the_keys(work: Workplace):
-    """Loads K once, drops it, and computes with the old handle."""
-    memory = work.memory
-    key = memory.load(work.arrays["K"], slice(0, 2))
-    memory.drop(key)
-    with memory.allocate("S", 2, 2) as tile, memory.load(work.arrays["Q"], slice(0, 2)) as query:
-        tile.set_product(query, key.T)
-
-
-def cheat_slices_the_slow_array(work: Workplace):
-    return work.arrays["K"][0:2]
-
-
-def cheat_uses_a_free_temporary(work: Workplace):
-    with work.memory.load(work.arrays["Q"], slice(0, 2)) as query:
-        return query * 2.0
-
-
-def cheat_holds_more_than_fits(work: Workplace):
-    return [work.memory.load(array) for array in work.arrays.values()]
-
-
-def cheat_brings_its_own_data(work: Workplace):
-    with work.memory.allocate("S", 2, 2) as tile:
-        tile += np.ones((2, 2))
-
-
-@pytest.mark.parametrize(
-    "cheat",
-    [
-        cheat_keeps_the_keys,
-        cheat_slices_the_slow_array,
-        cheat_uses_a_free_temporary,
-        cheat_holds_more_than_fits,
-        cheat_brings_its_own_data,
-    ],
-)
-def test_an_algorithm_that_cheats_is_caught(cheat):
-    rng = np.random.default_rng(0)
-    Q, K, V = rng.normal(size=(3, 4, 3))
-    with pytest.raises((ResidencyError, CapacityError)):
-        cheat(Workplace(20, Q=Q, K=K, V=V))
 
 
 def test_the_trace_tells_the_whole_story():
@@ -282,11 +218,6 @@ def test_the_trace_tells_the_whole_story():
     assert events[-1].step == "output (2)"
 
 
-def test_without_trace_nothing_is_kept():
-    x = np.eye(4)
-    assert matmul(x, x, 12, tile_rows=2, tile_cols=2).trace == ()
-
-
 def test_a_memory_counts_on_through_several_runs():
     x = np.eye(4)
     memory = TwoLevelMemory(48, trace=True)
@@ -299,6 +230,7 @@ def test_a_memory_counts_on_through_several_runs():
     with pytest.raises(ValueError, match="must be empty"):
         matmul(x, x, memory, tile_rows=1, tile_cols=1)
     memory.drop(leak)
+    assert matmul(x, x, 12, tile_rows=2, tile_cols=2).trace == ()
 
 
 def test_spans_cover_without_overlap():
@@ -309,17 +241,10 @@ def test_spans_cover_without_overlap():
             assert len(pieces) == math.ceil(length / step)
 
 
-def test_blocks_show_no_data_in_their_text(memory):
-    assert repr(memory.allocate("x", 2, 2, fill=3.25)) == "Block(x, 2×2)"
-    assert isinstance(memory.allocate("y", 1), HeldBlock)
-
-
 def test_the_package_opens_without_heavy_libraries():
     code = (
         "import sys, costlib.iomodel\n"
         "heavy = {'sympy', 'pandas', 'matplotlib'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
-    root = ROOT
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

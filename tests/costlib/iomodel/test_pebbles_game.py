@@ -15,7 +15,6 @@ def test_every_constructor_builds_the_oracles_graph(graph):
     dag = build(graph["name"])
     assert len(dag.parents) == graph["vertices"]
     assert dag.edges == tuple(sorted(map(tuple, graph["edges"])))
-    assert Dag.from_edges(graph["vertices"], dag.edges).parents == dag.parents
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(1, 1, 1), (2, 4, 3), (3, 2, 1)])
@@ -101,33 +100,22 @@ def test_moves_are_read_from_text_and_from_objects():
     assert game.play([Move("R", 0), "C1", "W1"]) == game.play("R0 C1 W1")
 
 
-@pytest.mark.parametrize("red", [0, 1, 2])
-def test_too_few_red_pebbles_are_refused(red):
-    with pytest.raises(ValueError, match="red must be at least"):
-        Game(Dag.tree(leaves=2), red=red)
+WRONG = {
+    "red must be at least 3": lambda: Game(Dag.tree(leaves=2), red=2),
+    "red must be at least 1": lambda: Game(Dag.tree(leaves=2), red=0),
+    "neither parents nor children": lambda: Dag(((), (0,), ())),
+    "vertex 0 must be vertices numbered before it": lambda: Dag(((1,), ())),
+    "must differ": lambda: Dag(((), (0, 0))),
+    "vertex 2 must be vertices numbered before it": lambda: Dag(((), (0,), (-1, 1))),
+    "points must be a power of two, got 6": lambda: Dag.fft(6),
+    "leaves": lambda: Dag.tree(1),
+    "length": lambda: Dag.chain(1),
+    "name must be one of": lambda: Dag.chain(2).vertex("A"),
+    "different names": lambda: Dag(((), (0,)), ("a", "a")),
+}
 
 
-@pytest.mark.parametrize(
-    ("parents", "why"),
-    [
-        (((), (0,), ()), "neither parents nor children"),
-        (((1,), ()), "numbered before it"),
-        (((), (0, 0)), "must differ"),
-        (((), (0,), (-1, 1)), "numbered before it"),
-    ],
-)
-def test_what_is_no_calculation_is_refused(parents, why):
-    with pytest.raises(ValueError, match=why):
-        Dag(parents)
-
-
-def test_sizes_that_make_no_graph_are_refused():
-    for make in (lambda: Dag.fft(6), lambda: Dag.tree(1), lambda: Dag.chain(1)):
-        with pytest.raises(ValueError, match=r"points|leaves|length"):
-            make()
-    with pytest.raises(ValueError, match="edge must join vertices 0 to 1"):
-        Dag.from_edges(2, [(0, 2)])
-    with pytest.raises(ValueError, match="name must be one of"):
-        Dag.chain(2).vertex("A")
-    with pytest.raises(ValueError, match="different names"):
-        Dag(((), (0,)), ("a", "a"))
+@pytest.mark.parametrize("message", WRONG)
+def test_what_is_no_game_is_refused(message):
+    with pytest.raises(ValueError, match=message):
+        WRONG[message]()

@@ -1,11 +1,11 @@
-"""The optimum: against an oracle, against plain search over single moves, against closed forms."""
+"""The optimum: against an oracle, against a table of single moves, against closed forms."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pebble_graphs import build, graphs, optima, plain_optimum
+from pebble_graphs import build, graphs, optima
 
 import sampling
 from costlib.iomodel.pebbles import Dag, Game, Progress, search
@@ -48,14 +48,6 @@ def test_every_optimum_of_the_oracle(name):
 def test_the_oracle_is_all_there():
     assert len(GRAPHS) == 28
     assert [len(optima(form, leave_out=MINUTES)) for form in (True, False)] == [62, 62]
-
-
-@settings(deadline=None, max_examples=80)
-@given(graphs(most=6), st.integers(0, 2), st.booleans())
-def test_the_optimum_is_that_of_plain_search_over_single_moves(dag, spare, recompute):
-    red = dag.max_in_degree + 1 + spare
-    found = Game(dag, red, recompute).optimal()
-    assert found.cost == plain_optimum(dag, red, recompute)
 
 
 @settings(deadline=None, max_examples=60)
@@ -102,14 +94,6 @@ def test_no_step_lowers_the_estimate_by_more_than_its_cost(name, red, recompute)
                 seen.add(step.after)
                 waiting.append(step.after)
     assert len(seen) > 30
-
-
-def test_recomputation_first_pays_on_the_3_by_3_grid():
-    costs = [
-        [Game(Dag.grid(3, n), red=3, recompute=recompute).optimal().cost for n in (2, 3, 4)]
-        for recompute in (True, False)
-    ]
-    assert costs == [[2, 5, 7], [2, 6, 8]]
 
 
 @pytest.mark.parametrize(

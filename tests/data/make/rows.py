@@ -7,8 +7,6 @@ from typing import Any
 import counting
 import torch
 import transformers
-from entries import ENTRIES
-from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 FILE = Path(__file__).parent.parent / "families.json"
 LARGE = 10**8  # parameters; a smaller model may be run for real, where `meta` will not do
@@ -71,25 +69,6 @@ def sorted_counts(kinds: dict[str, int]) -> dict[str, int]:
     return {kind: kinds[kind] for kind in sorted(kinds)}
 
 
-# What every config has by inheritance, and no model is the larger or smaller for.
-NOISE = {"id2label", "label2id", "_name_or_path", "output_attentions", "output_hidden_states"}
-NOISE |= {"return_dict", "problem_type", "chunk_size_feed_forward", "dtype", "architectures"}
-
-
-def serialised(entry: dict) -> dict:
-    """An entry's config as the library writes it out: its class's defaults and what it says.
-
-    Towers are left at their defaults, which are long and of no use here.
-    """
-    entry = dict(entry)
-    made = CONFIG_MAPPING[entry.pop("model_type")](**entry)
-    written = json.loads(made.to_json_string(use_diff=False))
-    if "text_config" in entry:
-        written = {k: v for k, v in written.items() if k in entry or k not in made.sub_configs}
-        written["text_config"] = serialised(entry["text_config"])
-    return {name: value for name, value in written.items() if name not in NOISE}
-
-
 def write(rows: list[dict]) -> None:
     """One row a line, so that a change of one model is a change of one line."""
     made_with = {"transformers": transformers.__version__, "torch": torch.__version__}
@@ -101,7 +80,7 @@ def write(rows: list[dict]) -> None:
 def make(names: list[str]) -> None:
     """Count the named models again, or all of them; a name that is a file is a new one's config."""
     rows = {each["name"]: each for each in json.loads(FILE.read_text("utf-8"))["rows"]}
-    for name in names or sorted(rows.keys() | ENTRIES.keys()):
+    for name in names or sorted(rows):
         print(name, flush=True)
         made = counted(name, rows.get(name))
         rows[made["name"]] = made
@@ -109,14 +88,11 @@ def make(names: list[str]) -> None:
 
 
 def counted(name: str, old: dict | None) -> dict:
-    """The row of an entry, of a config in a file, or of a row that is there."""
-    if name in ENTRIES:
-        entry = ENTRIES[name]
-        return row(name, f"small {entry['model_type']} made up for this file", serialised(entry))
+    """The row of a config in a file, or of a row that is there."""
     if name.endswith(".json"):
         config = json.loads(Path(name).read_text("utf-8"))
         return row(Path(name).stem, config.pop("source", "a config given by hand"), config)
     if old is None:
-        raise SystemExit(f"no row and no entry {name!r}: a new model is a file NAME.json")
+        raise SystemExit(f"no row {name!r}: a new model is a file NAME.json")
     wanted = [tuple(each["case"]) for each in old["flops"]]
     return row(name, old["source"], old["config"], wanted)

@@ -6,16 +6,14 @@ import re
 
 import pytest
 
-from explorer_settings import CHARTS, FIRST
+from explorer_settings import ASKED, CHARTS, asked
 from in_node import in_page
 
 
-def pictures(name: str, states: str = "[{}]") -> list[list[str]]:
-    """Each chart of an explorer as it opens, or in such states, as SVG for a page and a phone."""
-    body = f"{states}.map((to) => ({{ ...{FIRST}, ...to }})).flatMap((s) => "
-    body += "page.charts(s, page.compute(s)).map((chart) => [700, 343].map((width) =>"
-    body += " picture.picture(chart, width).svg)))"
-    [charts] = in_page(f"{name}.js", body, [0], picture="picture.js")
+def pictures(name: str, *, suggested: bool = False) -> list[list[str]]:
+    """Each chart of an explorer as SVG for a page and a phone: as it opens, and as it suggests."""
+    body = "asked.pictures(page, state, picture)"
+    [charts] = in_page(f"{name}.js", body, [suggested], picture="picture.js", asked=ASKED)
     return charts
 
 
@@ -39,7 +37,7 @@ def test_words_of_a_chart_stand_apart(name: str) -> None:
     word is written on another.
     """
     text = r'<text x="([-\d.]+)" y="([-\d.]+)" class="([^"]*)" text-anchor="(\w+)">([^<]*)<'
-    for chart in pictures(name, "[{}, ...page.tries.map(({ state }) => state)]"):
+    for chart in pictures(name, suggested=True):
         for svg in chart:
             words = [each for each in re.findall(text, svg) if "chart-region" not in each[2]]
             [widths] = in_page("picture.js", "state.map(page.widthOf)", [[w[4] for w in words]])
@@ -99,8 +97,6 @@ def test_nothing_is_hidden_by_what_one_takes_hold_of(name: str) -> None:
 def test_charts_can_be_dragged_and_say_so() -> None:
     """Every chart has a point to hold, that lies on it and moves when it is dragged."""
     for name in CHARTS:
-        body = "((s) => page.charts(s, page.compute(s)).map((c) => [Boolean(c.at), "
-        body += "Object.keys(c.drag?.(c.xs[3], 5, c.at?.name) ?? {}).length]))"
-        [charts] = in_page(f"{name}.js", f"{body}({FIRST})", [0])
+        [charts] = asked(name, "held", [0])
         assert charts, name
         assert all(held and moved for held, moved in charts), (name, charts)

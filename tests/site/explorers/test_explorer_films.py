@@ -15,17 +15,15 @@ from costlib.iomodel.pebbles import Game, IllegalMove, Move
 from costlib.model.layer_by_layer import layer_by_layer
 from costlib.parallel.model_parallel import degrees
 from costlib.serving import Server
-from explorer_settings import FIRST, MANY, size
-from in_node import in_page, same
+from explorer_settings import MANY, asked, size
+from in_node import same
 from tools.pages import explorers
 
 
 @pytest.mark.parametrize("capacity", explorers.FILM_CAPACITIES)
 @pytest.mark.parametrize("algorithm", explorers.FILMED)
 def test_film_is_the_simulators_trace(algorithm: str, capacity: int) -> None:
-    body = f"page.runOf('{algorithm}', '{capacity}').events.map((_, at) => "
-    body += f"page.standing(page.runOf('{algorithm}', '{capacity}'), at + 1))"
-    [shown] = in_page("film.js", body, [0])
+    [shown] = asked("film", "frames", [[algorithm, str(capacity)]])
     run = explorers.filmed(algorithm, capacity)
     reads = writes = 0
     for event, frame in zip(run.trace, shown, strict=True):
@@ -38,18 +36,14 @@ def test_film_is_the_simulators_trace(algorithm: str, capacity: int) -> None:
 
 def test_traces_of_the_film_add_up() -> None:
     """Each entry is as dark as often as it moved, and in the end every score was computed."""
-    names = [f"{name} {M}" for name in explorers.FILMED for M in explorers.FILM_CAPACITIES]
-    body = "((run) => { const t = page.traces(run, run.events.length); return [Object.fromEntries("
-    body += (
-        "Object.entries(t.moved).map(([name, { counts }]) => [name, [...counts]])), [...t.done],"
-    )
-    body += " t.tile]; })(page.runOf(...state.split(' ')))"
-    for name, (moved, done, tile) in zip(names, in_page("film.js", body, names), strict=True):
-        algorithm, M = name.split()
+    films = [(name, str(M)) for name in explorers.FILMED for M in explorers.FILM_CAPACITIES]
+    for (algorithm, M), (moved, done, tile) in zip(
+        films, asked("film", "traces", films), strict=True
+    ):
         run = explorers.filmed(algorithm, int(M))
         for array, often in moved.items():
             transfers = [e for e in run.trace if e.array == array and e.kind in ("load", "store")]
-            assert sum(often) == sum(event.entries for event in transfers), (name, array)
+            assert sum(often) == sum(event.entries for event in transfers), (algorithm, array)
         assert done == [1] * 16 * 16
         assert 0 <= tile[0] < tile[1] <= 16
         assert 0 <= tile[2] < tile[3] <= 16
@@ -72,12 +66,9 @@ def token_settings() -> list[dict[str, Any]]:
 
 def test_the_film_of_a_token_is_the_ledgers() -> None:
     """Every op of every layer, and in the end what a server's step takes."""
-    body = "((film) => [film.time, film.held, film.layers.length, page.table({}, { film }).rows"
-    body += f".map((row) => row.slice(1, 8))])(page.compute({{...{FIRST}, ...state}}).film)"
     settings = token_settings()
-    for s, (time, held, parts, rows) in zip(
-        settings, in_page("token_film.js", body, settings), strict=True
-    ):
+    films = asked("token_film", "tokenFilm", settings)
+    for s, (time, held, parts, rows) in zip(settings, films, strict=True):
         server = Server(s["model"], "H200", tensor=int(s["many"]), latency=s["wait"] / 1e6 or None)
         batch, context = s["batch"], s["context"]
         passed = layer_by_layer(server.share, batch, context)
@@ -105,25 +96,19 @@ def test_the_film_of_a_token_is_the_ledgers() -> None:
 
 
 def test_a_moment_of_the_film_is_the_op_that_runs_then() -> None:
-    body = "((r) => r.film.steps.map((step) => [page.frameAt(r.film, step.end - step.op.time / 2), "
-    body += f"step.op.time]))(page.compute({{...{FIRST}, ...state}}))"
-    [frames] = in_page("token_film.js", body, [{"model": "gemma-2-2b"}])
+    [frames] = asked("token_film", "tokenFrames", [{"model": "gemma-2-2b"}])
     assert len(frames) > 400
     assert all(frame == at for at, (frame, time) in enumerate(frames, 1) if time > 1e-12)
 
 
 def test_what_the_film_of_a_token_suggests_is_so() -> None:
-    opened = f"page.compute({{...{FIRST}, ...each.state}})"
-    body = f"page.tries.map((each) => [each.label, {opened}])"
-    body = f"Object.fromEntries({body}.map(([label, r]) => [label, [r.now, r.film.layers, r.film"
-    body += ".time, r.film.total, r.film.steps.length]]))"
-    [found] = in_page("token_film.js", body, [0])
+    [found] = asked("token_film", "tokenTries", [0])
 
     def seconds(layers: Any, *names: str) -> float:
         ops = [op for layer in layers for op in layer["ops"]]
         return sum(op["time"] for op in ops if not names or op["name"] in names)
 
-    _, layers, time, total, _ = found["A book in the cache"]
+    _, layers, time, total = found["A book in the cache"]
     assert seconds(layers, "scores", "values") > time / 2
     assert total["cache"] > total["weights"]
     _, layers, *_ = found["512 users"]
@@ -131,7 +116,7 @@ def test_what_the_film_of_a_token_suggests_is_so() -> None:
         op for op in layers[1]["ops"] if op["name"].endswith(("proj", "gate", "up", "down"))
     ]
     assert {op["bound"] for op in products} == {"compute"}
-    _, layers, time, total, _ = found["A mixture of experts"]
+    _, layers, time, total = found["A mixture of experts"]
     model = models["qwen3-30b-a3b"]
     assert (model.moe.experts, model.moe.per_token) == (128, 8)
     assert total["weights"] / model.weight_bytes() == pytest.approx(0.1, abs=0.005)
@@ -169,17 +154,7 @@ def random_play(chance: random.Random) -> tuple[dict[str, Any], list[str], int]:
 def test_rules_of_the_game() -> None:
     chance = sampling.chance("setting 8")
     plays = [random_play(chance) for _ in range(MANY)]
-    body = """((game) => {
-      let board = page.opening(game.parents);
-      const said = game.tried.map((text) => {
-        const [[kind, vertex]] = page.parse(text);
-        const rule = page.broken(game, board, kind, vertex);
-        if (!rule) board = page.after(board, kind, vertex);
-        return rule;
-      });
-      return [said, board.cost];
-    })(state)"""
-    found = in_page("rules.js", body, [setting for setting, _, _ in plays])
+    found = asked("rules", "played", [setting for setting, _, _ in plays])
     assert found == [[said, cost] for _, said, cost in plays]
     rules = {rule.split(",")[0] for _, said, _ in plays for rule in said}
     assert len(rules) >= 8, "random play meets every rule"
@@ -207,10 +182,7 @@ def test_a_tap_offers_what_is_legal() -> None:
                 moves.append(move)
         played.append((game, moves, {"graph": name, "red": str(game.red)}))
     states = [{**state, "moves": "".join(map(str, moves))} for _, moves, state in played]
-    body = "((r) => r.graph.parents.map((_, vertex) => page.legal(r, vertex)))(page.compute(state))"
-    for (game, moves, state), found in zip(
-        played, in_page("pebbles.js", body, states), strict=True
-    ):
+    for (game, moves, state), found in zip(played, asked("pebbles", "legal", states), strict=True):
         for vertex, offered in enumerate(found):
             legal = {kind for kind in "RCWD" if allowed(game, moves, Move(kind, vertex))}
             assert {*offered} == legal, (state, moves, vertex)
@@ -220,10 +192,6 @@ def test_a_tap_offers_what_is_legal() -> None:
 def test_replayed_optimum_is_complete(name: str) -> None:
     _, _, reds = explorers.BOARDS[name]
     settings = [{"graph": name, "red": str(red), "tool": "auto", "moves": ""} for red in reds]
-    body = """((first) => {
-      const {board, complete} = page.compute({...state, moves: first.moves.replaceAll(' ', '')});
-      return [board.rule ?? '', board.cost, complete, first.cost, board.moves.at(-1)[0]];
-    })(page.compute(state).best)"""
-    for rule, cost, complete, best, last in in_page("pebbles.js", body, settings):
+    for rule, cost, complete, best, last in asked("pebbles", "replayed", settings):
         assert (rule, complete, cost) == ("", True, best)
         assert last == "W", "nothing is left to do once the last output is written"

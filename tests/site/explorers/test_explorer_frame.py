@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from costlib import devices
-from explorer_settings import FIRST, NAMES, page_of
+from explorer_settings import NAMES, asked, page_of
 from in_node import in_page
 from paths import SITE
 from tools.pages import explorers
@@ -86,25 +86,9 @@ def test_what_is_nearest_to_a_setting_comes_first() -> None:
     assert found == [[*"cadef"], [*"edcba"], [16, 4, 32, 2, 64, 1, 100]]
 
 
-WHAT_IS_SAID = """((state) => {
-  const seen = [];
-  const plain = Object.fromEntries(page.controls.map((c) => [c.id, c.value]));
-  for (const control of page.controls.filter((c) => c.type === 'number' && c.max >= 1e6)) {
-    const given = { ...plain, [control.id]: 1048577 };
-    const result = page.compute(given);
-    const charts = page.charts?.(given, result) ?? [];
-    const marks = charts.flatMap((chart) => (chart.marks ?? []).map((mark) => mark.label));
-    const words = [...charts.flatMap((c) => [c.title, c.alt]), ...marks];
-    words.push(...page.summary(given, result).flat(), page.note(given, result));
-    seen.push(words.join(' | '));
-  }
-  return seen;
-})(state)"""
-
-
 def test_what_was_typed_is_said_exactly() -> None:
     """1,048,577 and not 1,049,000, wherever words repeat it."""
-    said = [text for name in NAMES for text in in_page(f"{name}.js", WHAT_IS_SAID, [0])[0]]
+    said = [text for name in NAMES for text in asked(name, "words", [0])[0]]
     assert len(said) > 5
     assert sum("1,048,577" in text for text in said) > 2
     assert not [text for text in said if "1,049,000" in text or "1.049 million" in text]
@@ -130,8 +114,7 @@ def test_numbers_are_short_on_a_page_and_whole_in_a_copy() -> None:
 
 @pytest.mark.parametrize("name", ["step", "prefill", "speculative", "memory", "frontier"])
 def test_a_headline_says_whose_numbers_these_are(name: str) -> None:
-    body = f"((s) => [page.charts(s, page.compute(s))[0].title, s.model, s.device])({FIRST})"
-    [[title, model, device]] = in_page(f"{name}.js", body, [0])
+    [[title, model, device]] = asked(name, "headline", [0])
     assert title.startswith(f"{model} on {device}: ")
 
 
@@ -145,15 +128,11 @@ def test_a_context_beyond_a_model_is_told(name: str) -> None:
     """Where the library refuses more than the learned positions, and warns of more than training;
     nothing is said as it opens.
     """
-    body = f"((s) => page.warning(s, page.compute(s)))({{ ...{FIRST}, ...state }})"
-    tokens = LONG[name]
-    cases = [{}, {"model": "gpt2", tokens: 1000}, {"model": "gpt2", tokens: 1100}]
+    tokens, given = LONG[name], {"fresh": 1, "answer": 1}
+    cases = [{"model": "gpt2", tokens: 1000}, {"model": "gpt2", tokens: 1100}]
     cases += [{"model": "phi-4", tokens: 20_000}]
-    given = {"fresh": 1, "answer": 1}
-    opens, *rest = in_page(
-        f"{name}.js", body, [cases[0], *({**given, **each} for each in cases[1:])]
-    )
-    within, learned, trained = rest
+    settings = [{}, *({**given, **each} for each in cases)]
+    opens, within, learned, trained = asked(name, "warning", settings)
     assert opens == ""
     assert within == "" or name == "serving_film", "whose prompts are drawn around their mean"
     assert learned.startswith("gpt2 has learned 1,024 positions")

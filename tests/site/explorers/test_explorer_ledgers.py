@@ -24,6 +24,7 @@ from costlib.timing import roofline
 from costlib.units.precision import Precision
 from explorer_settings import (
     MANY,
+    asked,
     can_share,
     differing,
     drawn,
@@ -36,20 +37,25 @@ from explorer_settings import (
 from in_node import HERE, in_page, same
 from tools.pages import explorers
 
+#: How steps are counted that explorers show.
+ABSORBED = {"logits": "last", "scores": "on-chip", "mla": "absorbed"}
+
+
+def on_a_device(chance: random.Random) -> dict[str, Any]:
+    """A model, a device and a batch."""
+    named = {"model": chance.choice([*explorers.drawable()]), "device": chance.choice([*devices])}
+    return {**named, "batch": size(chance, 4096)}
+
 
 def test_prefill_intensity() -> None:
     settings = drawn(
         1,
         lambda chance: {
-            "model": chance.choice(list(explorers.drawable())),
-            "device": chance.choice(list(devices)),
-            "batch": size(chance, 4096),
+            **on_a_device(chance),
             "seq": size(chance, 2**20),
             "scores": chance.choice(["onchip", "materialised"]),
         },
     )
-    body = "(({published, counted, intensity, attainable}) => [published[0], published[1],"
-    body += " ...counted, ...intensity, ...attainable])(page.at(state, state.seq))"
     library = []
     for s in settings:
         model, device = explorers.drawable()[s["model"]], devices[s["device"]]
@@ -60,26 +66,16 @@ def test_prefill_intensity() -> None:
         ledger = model.prefill(s["batch"], s["seq"], logits="last", scores=scores)
         both = [notes.intensity(), ledger.intensity()]
         reached = [device.attainable(each, rate(device)[0]) for each in both]
-        library.append(
-            [
-                notes.flops,
-                float(notes.bytes()),
-                float(ledger.flops),
-                float(ledger.bytes()),
-                *both,
-                *reached,
-            ]
-        )
-    assert differing(settings, in_page("prefill.js", body, settings), library) == []
+        each = [notes.flops, notes.bytes(), ledger.flops, ledger.bytes()]
+        library.append([*map(float, each), *both, *reached])
+    assert differing(settings, asked("prefill", "prefill", settings), library) == []
 
 
 def test_speculative_intensity() -> None:
     settings = drawn(
         2,
         lambda chance: {
-            "model": chance.choice(list(explorers.drawable())),
-            "device": chance.choice(list(devices)),
-            "batch": size(chance, 4096),
+            **on_a_device(chance),
             "cached": size(chance, 2**20),
             "fresh": size(chance, 4096),
         },
@@ -95,9 +91,7 @@ def test_speculative_intensity() -> None:
             "N": model.layers,
             "Z": model.params() / 1e9,
         }
-        counted = model.decode(
-            s["batch"], s["cached"], s["fresh"], logits="last", scores="on-chip", mla="absorbed"
-        )
+        counted = model.decode(s["batch"], s["cached"], s["fresh"], **ABSORBED)
         ledgers = [jamesnulliu.decode(**given), jamesnulliu.corrected_decode(**given), counted]
         library.append([float(x) for each in ledgers for x in (each.flops, each.bytes())])
     body = "page.at(state, state.fresh).costs.flat()"
@@ -122,8 +116,7 @@ def test_speculative_crossings() -> None:
         model, device = explorers.drawable()[s["model"]], devices[s["device"]]
 
         def intensity(new: int, model: Any = model, s: Any = s) -> float:
-            options = {"logits": "last", "scores": "on-chip", "mla": "absorbed"}
-            return float(model.decode(s["batch"], s["cached"], new, **options).intensity())
+            return float(model.decode(s["batch"], s["cached"], new, **ABSORBED).intensity())
 
         ridge = device.ridge(rate(device)[0])
         if crossing is None:
@@ -137,9 +130,7 @@ def test_gain_of_speculation() -> None:
     settings = drawn(
         15,
         lambda chance: {
-            "model": chance.choice(list(explorers.drawable())),
-            "device": chance.choice(list(devices)),
-            "batch": size(chance, 4096),
+            **on_a_device(chance),
             "cached": size(chance, 2**20),
             "fresh": size(chance, 512),
             "accepted": chance.randint(0, 99),
@@ -154,16 +145,14 @@ def test_gain_of_speculation() -> None:
         def seconds(
             new: int, s: Any = s, model: Any = model, on: Any = (device, precision)
         ) -> float:
-            options = {"logits": "last", "scores": "on-chip", "mla": "absorbed"}
-            ledger = model.decode(s["batch"], s["cached"], new, **options)
+            ledger = model.decode(s["batch"], s["cached"], new, **ABSORBED)
             return float(roofline.time(ledger, on[0], precision=on[1], too_large="ignore"))
 
         check, accepted = seconds(s["fresh"]) / seconds(1), s["accepted"] / 100
         yields = serving.expected_tokens(accepted, s["fresh"] - 1)
         faster = serving.speed_up(accepted, s["fresh"] - 1, s["draft"] / 100, check)
         library.append([float(each) for each in (check, yields, faster)])
-    body = "(({check, yields, faster}) => [check, yields, faster])(page.gain(state, state.fresh))"
-    assert differing(settings, in_page("speculative.js", body, settings), library) == []
+    assert differing(settings, asked("speculative", "gain", settings), library) == []
 
 
 def steps() -> list[dict[str, Any]]:
@@ -190,8 +179,6 @@ def steps() -> list[dict[str, Any]]:
 
 def test_roofline_of_a_step() -> None:
     settings = steps()
-    body = "(({ops, time, message}) => [ops.flatMap((op) => [op.flops, op.bytes, op.intensity,"
-    body += " op.compute, op.memory, op.time]), time, message])(page.compute(state))"
     expected = []
     for s in settings:
         places, message, link = one_step(s)
@@ -200,7 +187,7 @@ def test_roofline_of_a_step() -> None:
         ]
         ops = [float(x) for numbers in each for x in numbers]
         expected.append([ops, seconds(places) + link, message])
-    assert differing(settings, in_page("step.js", body, settings), expected) == []
+    assert differing(settings, asked("step", "step", settings), expected) == []
 
 
 ATTENTION = {"q_absorb", "v_absorb", "kv_b_proj", "scores", "softmax", "values"}
@@ -225,9 +212,7 @@ def numbers_in(words: str) -> list[float]:
 def test_words_of_a_step() -> None:
     """What is written of it and stands in no table; the four parts, and what binds."""
     settings = steps()[:200]
-    body = "((r) => [page.summary(state, r).filter((line) => line[0] !== 'Limited by')"
-    body += ".map((line) => line[1]).join(' | '), r.parts, page.binding(r)])(page.compute(state))"
-    said = in_page("step.js", body, settings)
+    said = asked("step", "stepSaid", settings)
     for s, (words, parts, (what, share)) in zip(settings, said, strict=True):
         places, message, link = one_step(s)
         time, tokens = seconds(places) + link, s["batch"]
@@ -264,11 +249,8 @@ def test_a_dot_of_a_step_follows_the_pointer() -> None:
         for phase, batch in (("decode", 64), ("prefill", 1))
         for op in ("ffn.gate", "q_proj", "scores", "residual")
     ]
-    body = "((change) => [change, page.compute({...state[0], ...change}).ops.find((op) => op.name"
-    body += " === state[1]).intensity])(page.along(...state))"
-    for (s, op, wanted), (change, reached) in zip(
-        settings, in_page("step.js", body, settings), strict=True
-    ):
+    found = asked("step", "dragged", settings)
+    for (s, op, wanted), (change, reached) in zip(settings, found, strict=True):
         if op == "residual" or (op == "scores" and s["phase"] == "decode"):
             assert change == {}
         elif op != "scores":  # it stops rising before that
@@ -291,23 +273,16 @@ def test_what_fits() -> None:
         model = explorers.drawable()[s["model"]]
         precision = Precision(weights=s["e"][0], activations=2, kv=s["e"][2])
         held = kvcache.memory(model, s["batch"], s["context"] - 1, precision)
-        given = (s["context"], precision)
-        library.append(
-            [
-                float(held.weights),
-                float(held.kv),
-                float(held.activations),
-                float(kvcache.largest_batch(model, s["capacity"], *given).largest),
-                float(kvcache.largest_context(model, s["capacity"], s["batch"], precision).largest),
-            ]
-        )
-    body = "(({parts, largestBatch, largestContext}) => [...parts, largestBatch, largestContext])"
+        batch = kvcache.largest_batch(model, s["capacity"], s["context"], precision)
+        context = kvcache.largest_context(model, s["capacity"], s["batch"], precision)
+        each = (held.weights, held.kv, held.activations, batch.largest, context.largest)
+        library.append([*map(float, each)])
     catalogue = (HERE / "generated" / "catalogue.js").read_text("utf-8")
     found = re.search(r"export const models = (\[.*?\]);\n", catalogue)
     assert found is not None
     entries = {each["name"]: each for each in json.loads(found[1])}
     given = [{**s, "model": entries[s["model"]], "precision": s["e"]} for s in settings]
-    page = in_page("memory.js", f"{body}(page.holds(state.model, state))", given)
+    page = asked("memory", "holds", given)
     assert differing(settings, page, library) == []
 
 
@@ -324,16 +299,9 @@ def test_weights_as_they_are_published() -> None:
 
 
 def test_kinds_of_cache() -> None:
+    given = {"weights": "2", "kv": "2", "window": 512}
     settings = [
-        {
-            "model": name,
-            "device": "A100-80GB",
-            "batch": 3,
-            "context": 10_000,
-            "weights": "2",
-            "kv": "2",
-            "window": 512,
-        }
+        {"model": name, "device": "A100-80GB", "batch": 3, "context": 10_000, **given}
         for name in of_any_length()
     ]
     page = in_page(

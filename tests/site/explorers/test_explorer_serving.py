@@ -15,7 +15,7 @@ from costlib import serving
 from costlib.model import kvcache
 from costlib.serving import Server, simulate
 from costlib.timing import roofline
-from explorer_settings import FIRST, differing, server_of, servers
+from explorer_settings import FIRST, asked, differing, server_of, servers
 from in_node import in_page, same
 
 pytestmark = pytest.mark.filterwarnings("ignore::costlib.serving.server.BeyondTraining")
@@ -23,22 +23,15 @@ pytestmark = pytest.mark.filterwarnings("ignore::costlib.serving.server.BeyondTr
 
 def test_seconds_of_a_server() -> None:
     settings = servers(11, sampling.number(20, 300))
-    body = "((s) => [page.step(s, state.batch, state.context), page.prefill(s, state.context),"
-    body += " page.room(s, state.context), Object.values(page.partsOf(s, state.batch,"
-    body += " state.context)).reduce((a, b) => a + b), page.held(s, state.context)])"
     library = []
     for s in settings:
         server = server_of(s)
         held = kvcache.memory(server.share, 1, s["context"] - 1, server.precision)
-        parts = {"weights": held.weights, "cache": held.kv, "activations": held.activations}
-        how = {"too_large": "ignore"}
-        seconds = float(server.step(s["batch"], s["context"], **how))
-        first = float(server.prefill(s["context"], **how))
-        library.append([seconds, first, int(server.room(s["context"])), seconds])
-        library[-1].append([float(each) for each in parts.values()])
-    page = in_page("server.js", f"{body}(page.serverOf(state))", settings)
-    page = [[*each[:-1], [*each[-1].values()]] for each in page]
-    assert differing(settings, page, library) == []
+        seconds = float(server.step(s["batch"], s["context"], too_large="ignore"))
+        first = float(server.prefill(s["context"], too_large="ignore"))
+        parts = [float(each) for each in (held.weights, held.kv, held.activations)]
+        library.append([seconds, first, int(server.room(s["context"])), seconds, parts])
+    assert differing(settings, asked("server", "server", settings), library) == []
 
 
 def test_regimes_of_a_server() -> None:
@@ -65,11 +58,9 @@ def test_regimes_of_a_server() -> None:
 def test_best_batch_of_a_server() -> None:
     """The batch within a target, what it gives and costs; or what would do, if none is."""
     settings = servers(13, sampling.number(10, 300))
-    body = "((r) => [r.best, r.dollars, r.frontier.map((p) => [p.batch, p.perToken])])"
     met = 0
-    for s, (best, dollars, points) in zip(
-        settings, in_page("frontier.js", f"{body}(page.compute(state))", settings), strict=True
-    ):
+    found = asked("frontier", "bestBatch", settings)
+    for s, (best, dollars, points) in zip(settings, found, strict=True):
         server = server_of(s)
         try:
             expected = serving.best_batch(server, s["context"], s["target"] / 1000)
@@ -107,9 +98,7 @@ def test_what_no_number_of_devices_can_do_is_said() -> None:
     assert link.startswith("one sequence alone takes 25.19 ms")
     assert "more than 16 devices cannot share it" in divided
     assert "not even 16 devices would help" in large
-    end = "((s) => { const [chart] = page.charts(s, page.compute(s)); const at = {...s,"
-    end += " ...chart.drag(chart.xs.at(-1))}; return page.compute(at).best; })"
-    for best in in_page("frontier.js", f"{end}({{...{FIRST}, ...state}})", [{}, {"model": "gpt2"}]):
+    for best in asked("frontier", "bestAtTheEnd", [{}, {"model": "gpt2"}]):
         assert best["batch"] >= 1
 
 
@@ -130,11 +119,11 @@ def days() -> list[dict[str, Any]]:
             for reserve in ("answer", "blocks"):
                 seed, rate = chance.randint(0, 99), chance.choice([2.0, 8.0, 40.0])
                 lengths = [serving.uniform(50, 900), serving.uniform(1, 80)]
-                asked = serving.poisson(rate, 16, prompt=lengths[0], answer=lengths[1], seed=seed)
+                drawn = serving.poisson(rate, 16, prompt=lengths[0], answer=lengths[1], seed=seed)
                 policy = {"chunk": chunk, "reserve": reserve, "most": chance.choice([3, 8, 32])}
                 policy["block"] = chance.choice([1, 16])
                 requests = {
-                    each: getattr(asked, each).tolist() for each in ("arrival", "prompt", "answer")
+                    each: getattr(drawn, each).tolist() for each in ("arrival", "prompt", "answer")
                 }
                 where = {"model": model, "device": device, "precision": precision}
                 where |= {"shared": str(shared)}
@@ -155,11 +144,11 @@ def test_event_loop_is_the_librarys() -> None:
     shown = in_page("loop.js", body, settings)
     waited, preemptions = 0.0, 0
     for s, film in zip(settings, shown, strict=True):
-        asked = serving.listed(*(s["requests"][n] for n in ("arrival", "prompt", "answer")))
+        listed = serving.listed(*(s["requests"][n] for n in ("arrival", "prompt", "answer")))
         policy = {**s["policy"], "chunk": s["policy"]["chunk"] or None}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", serving.Overloaded)
-            run = serving.simulate(asked, server_of(s), one_by_one=True, **policy)
+            run = serving.simulate(listed, server_of(s), one_by_one=True, **policy)
         assert film["blocks"] == run.pages.blocks
         assert len(film["rows"]) == len(run.rows), s["policy"]
         for row, expected in zip(film["rows"], run.rows, strict=True):
@@ -168,7 +157,7 @@ def test_event_loop_is_the_librarys() -> None:
         for name in ("started", "first", "finish"):
             times = [each[name] for each in film["runs"]]
             assert times == pytest.approx(getattr(run, name).tolist(), rel=1e-11)
-        assert [len(each["tokens"]) for each in film["runs"]] == asked.answer.tolist()
+        assert [len(each["tokens"]) for each in film["runs"]] == listed.answer.tolist()
         preemptions += run.preemptions
         assert sum(len(each["back"]) for each in film["runs"]) == run.preemptions
         waited = max(waited, float(run.waited.max()))
@@ -178,18 +167,17 @@ def test_event_loop_is_the_librarys() -> None:
 
 def test_film_of_a_server() -> None:
     """Its requests and what they feel are those of the library, at the settings it opens with."""
-    state = "(() => { const s = {}; page.controls.forEach((c) => { s[c.id] = c.value; });"
-    body = f"((s) => [page.requestsOf(s), page.compute(s).felt])({state} return s }})())"
-    [[asked, felt]] = in_page("serving_film.js", body, [0])
+    body = f"[page.requestsOf({FIRST}), page.compute({FIRST}).felt]"
+    [[asked_for, felt]] = in_page("serving_film.js", body, [0])
     requests = some_requests(2.5, 20, 2000, 100, seed=1)
-    for name, values in asked.items():
+    for name, values in asked_for.items():
         assert values == pytest.approx(getattr(requests, name).tolist(), rel=1e-12)
     rows = fallbacks.serving_film().rows
     for row, one in zip(rows, felt, strict=False):
         shown = [one[name] for name in ("first", "slowest", "pause")]
         assert row[1:] == [f"{1000 * each:,.0f}" for each in shown]
     drawn_at = serving.poisson(2.5, 48, prompt=1, answer=1, seed=1).arrival[:20]
-    assert asked["arrival"] == pytest.approx(drawn_at.tolist(), rel=1e-12)
+    assert asked_for["arrival"] == pytest.approx(drawn_at.tolist(), rel=1e-12)
 
 
 def test_where_memory_is_short_prompts_in_pieces_do_not_fill_it() -> None:
@@ -229,11 +217,8 @@ def first_settings() -> list[dict[str, Any]]:
 
 def test_users_who_join() -> None:
     settings = first_settings()
-    body = "((r) => [r.most, r.users, r.marks, r.here && [r.here.seconds, r.here.busy,"
-    body += " r.here.weights, r.here.caches, ...['weights', 'caches', 'arithmetic'].map((kind) =>"
-    body += " r.here.parts[kind])]])(page.compute(state))"
     crossed = set()
-    for s, page in zip(settings, in_page("users.js", body, settings), strict=True):
+    for s, page in zip(settings, asked("users", "joined", settings), strict=True):
         most = int(server_of(s).room(s["context"] + 1))
         assert page[0] == most, s
         assert page[1] == min(s["users"], most), s

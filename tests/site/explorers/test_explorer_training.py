@@ -14,7 +14,7 @@ from costlib import devices, training
 from costlib.parallel import Cluster, Plan, search
 from costlib.training import RECIPES
 from costlib.units.numbers import ceil_div
-from explorer_settings import MANY, differing, drawn, size
+from explorer_settings import MANY, asked, differing, drawn, size
 from in_node import in_page, same
 from tools.pages import explorer_mesh, explorers
 
@@ -74,17 +74,13 @@ def test_a_training_budget() -> None:
         loss = [fit.loss(run.model.active_params(), run.tokens), fit.loss(*best)]
         numbers = [*bill, *held, *best, *loss]
         library.append([*map(float, numbers), int(ceil_div(state.total, usable))])
-    body = "((r) => [r.flops, r.seconds, r.days, r.hours, r.speed, r.energy, r.dollars,"
-    body += " ...Object.values(r.state), r.best.size, r.best.count, r.chosen.loss, r.best.loss,"
-    body += " r.fewest])(page.compute(state))"
-    assert differing(settings, in_page("budget.js", body, settings), library) == []
+    assert differing(settings, asked("budget", "budget", settings), library) == []
 
 
 def test_failures_of_a_training_budget() -> None:
     settings = budgets()
-    body = "((r) => [r.failures, r.mean, r.write, r.work, r.share])(page.compute(state).lost)"
     compared = 0
-    for s, page in zip(settings, in_page("budget.js", body, settings), strict=True):
+    for s, page in zip(settings, asked("budget", "failures", settings), strict=True):
         run = the_run(s)
         mean = s["between"] * 3600 / s["devices"]
         write = training.checkpoint_bytes(run.model, s["recipe"]) / (s["storage"] * 1e9)
@@ -145,23 +141,11 @@ def planned(s: dict[str, Any]) -> Any:
     return plan.on(s["model"], cluster, batch=s["batch"], seq=s["seq"])
 
 
-DRAWN_PLAN = """((plan) => {
-  const drawn = (values, share) => values[Math.floor(share * values.length)];
-  const all = page.folds(plan);
-  if (!all.length) return null;
-  const one = { ...plan, ...drawn(all, plan.drawn[0]) };
-  one.expert = drawn(page.expertDegrees(one), plan.drawn[1]);
-  one.microbatch = drawn(page.microbatchesOf(one), plan.drawn[2]);
-  one.chunks = drawn(page.chunkDegrees(one), plan.drawn[3]);
-  return [one, page.planned(one)];
-})(state)"""
-
-
 def test_plans_of_a_mesh() -> None:
     """All that is offered is legal, and takes what the library says."""
     chance = random.Random(10)
     settings = [a_mesh(chance) for _ in range(100)]
-    found = [each for each in in_page("mesh_plan.js", DRAWN_PLAN, settings) if each]
+    found = [each for each in asked("mesh_plan", "plan", settings) if each]
     assert len(found) > 80
     for s, page in found:
         library = planned(s)
@@ -201,19 +185,9 @@ def test_factors_move_and_their_product_stays() -> None:
     chance = random.Random(12)
     axes = ("tensor", "context", "pipeline", "data", "expert")
     presses = [[chance.choice(axes), chance.random() < 0.5] for _ in range(400)]
-    body = """((presses) => {
-      let state = Object.fromEntries(page.controls.map((control) => [control.id, control.value]));
-      state = { ...state, model: presses.model };
-      const seen = [];
-      for (const [axis, gives] of presses.all) {
-        const next = page.step(state, axis, gives);
-        if (next) seen.push([page.planOf(state = next), page.python(state)]);
-      }
-      return seen;
-    })(state)"""
     both = ("llama-3.1-70b", "mixtral-8x22b")
     settings = [{"model": name, "all": presses} for name in both]
-    for seen in in_page("mesh.js", body, settings):
+    for seen in asked("mesh", "pressed", settings):
         assert len(seen) > 100
         assert {plan["pipeline"] for plan, _ in seen} >= {1, 2, 4}
         for plan, code in seen[::12]:

@@ -6,42 +6,32 @@ They need the site, with the explorers' pages, and chromium, like the tests of t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 import sampling
-from browsing import CENTRED, TWO_FRAMES, Visit, change, drag, rest, swipe
+from browsing import CENTRED, FINGERS, SMALL, TWO_FRAMES, Opened, change, drag, rest, swipe
 from costlib import models
 from explorer_settings import CHARTS, NAMES, of_any_length, one_step, page_of, seconds, size
 from in_node import same
 from tools.pages import explorers
 
-PHONE, LAPTOP = {"width": 375, "height": 667}, {"width": 1280, "height": 720}
-FINGERS = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
+LAPTOP = {"width": 1280, "height": 720}
 EXPLORER = "document.querySelector('[data-explorer]').explorer"
 SUMMARY = "document.querySelector('.explorer-summary').innerText"
 WIDTH = "document.documentElement.scrollWidth"
 STOPPED = "document.querySelector('.users-play').textContent === 'Play'"
 
-Opened = Callable[..., Any]
-
 
 @pytest.fixture
-def open_page(browser: Any, address: str) -> Iterator[Opened]:
-    """Open an explorer, perhaps in a state, and wait until it is there; nothing may go wrong."""
-    visits = []
+def open_page(visit: Opened) -> Opened:
+    """Open an explorer, perhaps in a state, and wait until it is there."""
 
     def opened(name: str, state: str = "", page: str = "", **options: Any) -> Any:
-        visits.append(Visit(browser, address, (page or page_of(name)) + state, **options))
-        return visits[-1].page
+        return visit((page or page_of(name)) + state, **options)
 
-    yield opened
-    for visit in visits:
-        assert visit.errors == []
-        assert visit.elsewhere == []
-        visit.end()
+    return opened
 
 
 def is_new(name: str) -> bool:
@@ -69,22 +59,21 @@ def enter(page: Any, field: str, text: str, of: str = "[data-explorer]") -> None
 
 # ---------------------------------------------------------------- on a screen
 
-#: Where settings begin and the picture ends: a chart, or all that is drawn in its place.
-PICTURE = """() => {
-  const [root] = document.querySelectorAll('[data-explorer]');
-  const form = root.querySelector('.explorer-controls');
-  const stage = root.querySelector('.explorer-stage');
-  const top = (form.hidden ? stage : form).getBoundingClientRect().top;
-  const chart = stage.querySelector('.explorer-chart');
-  const picture = chart ?? [...stage.querySelectorAll('.explorer-panel')].at(-1);
-  return [top, (picture ?? stage).getBoundingClientRect().bottom];
-}"""
 #: How much moved by itself since the page was opened.
 SHIFT = """() => {
   const shifts = new PerformanceObserver(() => {});
   shifts.observe({ type: 'layout-shift', buffered: true });
   return shifts.takeRecords().filter((each) => !each.hadRecentInput)
     .reduce((sum, { value }) => sum + value, 0);
+}"""
+#: Where the settings begin, or what is drawn in their place; and where what is drawn ends.
+PICTURE = """() => {
+  const top = (one) => one.getBoundingClientRect().top;
+  const [form, stage] = ['controls', 'stage'].map((part) =>
+    document.querySelector(`[data-explorer] .explorer-${part}`));
+  const picture = stage.querySelector('.explorer-chart') ??
+    [...stage.querySelectorAll('.explorer-panel')].at(-1) ?? stage;
+  return [top(form.hidden ? stage : form), picture.getBoundingClientRect().bottom];
 }"""
 
 
@@ -93,9 +82,9 @@ def test_explorer_is_all_on_one_screen(open_page: Opened, name: str) -> None:
     """On a phone and on a laptop the settings that matter and the picture, header included; nothing
     is wider than a phone, nothing moves by itself, and the table opens. Where a chart is the
     picture, the first line of what a suggestion says is on a phone's screen as well."""
-    page = open_page(name, "#moves=R0R1C8" if name == "pebbles" else "", viewport=PHONE)
+    page = open_page(name, "#moves=R0R1C8" if name == "pebbles" else "", viewport=SMALL)
     assert page.evaluate(SHIFT) <= 0.05
-    for screen in (LAPTOP, PHONE):
+    for screen in (LAPTOP, SMALL):
         with change(page):
             page.set_viewport_size(screen)
         assert page.evaluate(WIDTH) <= screen["width"]
@@ -125,7 +114,7 @@ def test_what_moves_by_itself_is_seen(open_page: Opened) -> None:
 
 def test_a_suggestion_goes_along_to_a_picture_that_is_far(open_page: Opened) -> None:
     """On a phone, where settings and picture fill the screen, its words stay at the lower edge."""
-    page = open_page("mesh", viewport=PHONE)
+    page = open_page("mesh", viewport=SMALL)
     with change(page):
         page.locator(".explorer-tries button").first.click()
     page.locator(".explorer-stage").evaluate("(one) => one.scrollIntoView({behavior: 'instant'})")
@@ -147,14 +136,12 @@ def test_charts_can_be_read_in_light_and_dark(open_page: Opened) -> None:
 
 
 @pytest.mark.parametrize("name", sampling.some(NAMES, 2, "no script"))
-def test_without_javascript_a_figure_and_a_table_stand_in(
-    browser: Any, address: str, name: str
-) -> None:
-    with Visit(browser, address, page_of(name), java_script_enabled=False) as visit:
-        stand_in = visit.page.locator(f"[data-explorer={name}]")
-        assert stand_in.locator("table tr").count() >= 4
-        cell = visit.page.locator(".cell_output", has=stand_in)
-        assert cell.locator("svg.costlib-figure.explorer-stand-in").is_visible()
+def test_without_javascript_a_figure_and_a_table_stand_in(open_page: Opened, name: str) -> None:
+    page = open_page(name, java_script_enabled=False)
+    stand_in = page.locator(f"[data-explorer={name}]")
+    assert stand_in.locator("table tr").count() >= 4
+    cell = page.locator(".cell_output", has=stand_in)
+    assert cell.locator("svg.costlib-figure.explorer-stand-in").is_visible()
 
 
 def test_where_the_script_does_not_come_a_figure_and_a_table_stand_in(
@@ -289,10 +276,10 @@ def test_values_are_read_out_by_arrow_keys(open_page: Opened) -> None:
 
 
 def test_a_budget_is_dragged_on_one_screen(open_page: Opened) -> None:
-    page = open_page("budget", viewport=PHONE)
+    page = open_page("budget", viewport=SMALL)
     charts, settings = page.locator(".explorer-chart"), page.locator(".explorer-controls")
     to_settings = "(one) => scrollBy({ top: one.getBoundingClientRect().top - 60, "
-    for screen in (PHONE, LAPTOP):
+    for screen in (SMALL, LAPTOP):
         if screen is LAPTOP:
             with change(page):
                 page.set_viewport_size(screen)
@@ -303,6 +290,11 @@ def test_a_budget_is_dragged_on_one_screen(open_page: Opened) -> None:
     y = box["y"] + 100
     with change(page):
         drag(page, (middle(box, 0.3)[0], y), (middle(box, 0.6)[0], y))
+    bottoms = "[...document.querySelectorAll('.chart-picture')].map((each) => "
+    first = open_page("budget", viewport=LAPTOP).evaluate(
+        f"{bottoms}each.getBoundingClientRect().bottom)"
+    )
+    assert (len(first), max(first) < LAPTOP["height"]) == (2, True)
     before = explorers.drawable()["llama-3.1-8b"].params() * 15_000
     after = page.evaluate(f"{EXPLORER}.state")
     params = explorers.drawable()[after["model"]].params()
@@ -314,14 +306,6 @@ def test_a_budget_is_dragged_on_one_screen(open_page: Opened) -> None:
         drag(page, middle(box, 0.5), middle(box, 0.9))
     assert page.evaluate(f"{EXPLORER}.state.devices") > 10_000
     assert page.evaluate(f"{EXPLORER}.state.model") == after["model"]
-
-
-def test_both_charts_of_a_budget_are_on_the_first_screen(open_page: Opened) -> None:
-    page = open_page("budget", viewport=LAPTOP)
-    bottoms = "[...document.querySelectorAll('.chart-picture')].map((each) => "
-    bottoms += "each.getBoundingClientRect().bottom)"
-    assert len(page.evaluate(bottoms)) == 2
-    assert max(page.evaluate(bottoms)) < LAPTOP["height"]
 
 
 def test_what_fits_is_above_the_lines(open_page: Opened) -> None:
@@ -612,9 +596,9 @@ def test_a_tile_is_dragged_and_a_button_pressed(open_page: Opened) -> None:
 
 
 def test_the_first_page_opens_on_what_can_be_dragged(open_page: Opened) -> None:
-    page = open_page("users", page="book/index.html", viewport=PHONE)
+    page = open_page("users", page="book/index.html", viewport=SMALL)
     edges = "(one) => document.querySelector(one).getBoundingClientRect()"
-    for screen in (PHONE, LAPTOP):
+    for screen in (SMALL, LAPTOP):
         if screen is LAPTOP:
             with change(page):
                 page.set_viewport_size(screen)

@@ -19,7 +19,7 @@ def _typical(name: str) -> Any:
     return costlib.devices[name].with_(
         compute_efficiency=TYPICAL.compute,
         bandwidth_efficiency=TYPICAL.memory,
-        overhead_per_step=TYPICAL.step,
+        overhead_per_op=TYPICAL.launch,
         blend=TYPICAL.blend,
     )
 

@@ -52,6 +52,7 @@ class Module:
     path: Path
     short: str
     imports: dict[str, str] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)
     bound: dict[str, list[int]] = field(default_factory=dict)
 
     @cached_property
@@ -66,6 +67,9 @@ class Module:
                 self.bound.setdefault(name, []).append(at)
         for node in ast.walk(ast.Module(self.body, [])):
             if isinstance(node, ast.ImportFrom) and node.module:
+                if node.names[0].name == "*":
+                    self.stars.append(node.module)
+                    continue
                 for alias in node.names:
                     self.imports[alias.asname or alias.name] = f"{node.module}.{alias.name}"
             elif isinstance(node, ast.Import):
@@ -102,6 +106,9 @@ class Program:
             self.modules[".".join(parts)] = Module(".".join(parts), path, short)
         for module in self.modules.values():
             module.bind()
+        for module in self.modules.values():
+            for star in module.stars:
+                module.imports |= {name: f"{star}.{name}" for name in self.modules[star].bound}
 
     def named(self, path: str) -> Own:
         """What a dotted path such as costlib.serving.answers.answer stands for."""
@@ -152,5 +159,7 @@ class Program:
 
 def _imported(statement: ast.stmt) -> list[str]:
     if isinstance(statement, ast.ImportFrom) and statement.module:
+        if statement.names[0].name == "*":
+            return [statement.module]
         return [f"{statement.module}.{alias.name}" for alias in statement.names]
     return []

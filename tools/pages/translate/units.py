@@ -16,6 +16,8 @@ from tools.pages.translate.scopes import Scope, is_generator, spelled
 from tools.pages.translate.statements import Statements
 
 #: Options of a dataclass that change nothing here, or are minded.
+#: Decorators of a class that say more of what is wrong, and change nothing else.
+_SILENT = ("suggests",)
 _OPTIONS = {"frozen", "slots", "kw_only", "init", "repr"}
 
 
@@ -91,7 +93,8 @@ class Units(Statements):
 
     def _class(self, node: ast.ClassDef) -> Piece:
         own, known = Own(self.module, node.name), decorator(node)
-        if node.keywords or len(node.decorator_list) > (known is not None):
+        others = [each for each in node.decorator_list if ast.unparse(each) not in _SILENT]
+        if node.keywords or len(others) > (known is not None):
             raise self.module.wrong(node, "a class has no decorator but dataclass")
         if known and (odd := {*known} - _OPTIONS):
             raise self.module.wrong(node, f"a dataclass has no option {odd.pop()}")

@@ -1,4 +1,4 @@
-"""Attention over a sequence that lies cut over devices, as programs for the counted machine.
+"""Programs for the counted machine that only tests run: divided attention, and two tiers.
 
 Each device has the queries, keys and values of its own tokens: arrays of heads, tokens, width.
 ``places`` says where in the sequence every device's tokens are; slices in order make the last
@@ -7,6 +7,8 @@ device of a causal model work most, `zigzag` gives each an early and a late piec
     ring_attention       keys and values go around a ring; of what was seen, running sums are kept
     ring_backward        they go around again, and their gradients follow them home
     attention_by_heads   an all-to-all deals out heads instead of tokens, another one deals back
+
+Devices of several nodes do a collective in two tiers: inside a node, and each part between nodes.
 
 Left out: messages that travel while a device computes; the machine counts, it has no clock.
 """
@@ -18,19 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from costlib.parallel.collectives import pairwise_all_to_all
-from costlib.parallel.machine import Program
+from costlib.parallel.collectives import (
+    pairwise_all_to_all,
+    ring_all_gather,
+    ring_all_reduce,
+    ring_reduce_scatter,
+)
+from costlib.parallel.machine import Program, within
 from costlib.units.numbers import divides, size
-
-__all__ = ["attention_by_heads", "ring_attention", "ring_backward", "zigzag"]
 
 
 def zigzag(seq: int, devices: int) -> list[Any]:
-    """An early and a late piece of the sequence for each device, so that all see as many pairs.
-
-    >>> [places.tolist() for places in zigzag(8, 2)]
-    [[0, 1, 6, 7], [2, 3, 4, 5]]
-    """
+    """An early and a late piece of the sequence for each device, so that all see as many pairs."""
     seq, devices = size("seq", seq), size("devices", devices)
     if not divides(2 * devices, seq):
         raise ValueError(f"seq must be a multiple of {2 * devices}, twice the devices, got {seq}")
@@ -39,15 +40,7 @@ def zigzag(seq: int, devices: int) -> list[Any]:
 
 
 def ring_attention(rank: int, devices: int, value: Any, *, places: Sequence[Any]) -> Program:
-    """The output of a device's queries, and the logarithm of each one's sum of exponentials.
-
-    >>> from costlib.parallel import Machine
-    >>> q = k = v = np.ones((1, 2, 4))
-    >>> machine = Machine(2)
-    >>> results = machine.run(ring_attention, [(q, k, v)] * 2, places=zigzag(4, 2))
-    >>> results[0][0].shape, machine.busiest == k.size + v.size
-    ((1, 2, 4), True)
-    """
+    """The output of a device's queries, and the logarithm of each one's sum of exponentials."""
     queries, keys, values = value
     right, left = (rank + 1) % devices, (rank - 1) % devices
     total, seen = 0.0, np.full(queries.shape[:2], -np.inf)
@@ -69,14 +62,6 @@ def ring_backward(rank: int, devices: int, value: Any, *, places: Sequence[Any])
     ``value`` is its queries, keys, values, what `ring_attention` gave, and the output's gradient.
     A gradient follows its keys one step behind, from the first device that they visit until the
     last one sends it home.
-
-    >>> from costlib.parallel import Machine
-    >>> held, places = [tuple(np.ones((1, 2, 4)) for _ in "qkv")] * 2, zigzag(4, 2)
-    >>> machine = Machine(2)
-    >>> found = machine.run(ring_attention, held, places=places)
-    >>> held = [(*mine, *own, np.ones((1, 2, 4))) for mine, own in zip(held, found, strict=True)]
-    >>> [each.shape for each in machine.run(ring_backward, held, places=places)[0]]
-    [(1, 2, 4), (1, 2, 4), (1, 2, 4)]
     """
     queries, keys, values, output, seen, given = value
     right, left = (rank + 1) % devices, (rank - 1) % devices
@@ -106,13 +91,7 @@ def ring_backward(rank: int, devices: int, value: Any, *, places: Sequence[Any])
 
 
 def attention_by_heads(rank: int, devices: int, value: Any, *, places: Sequence[Any]) -> Program:
-    """The output of a device's queries: for the time of attention it has all tokens, some heads.
-
-    >>> from costlib.parallel import Machine
-    >>> machine, held = Machine(2), [tuple(np.ones((2, 2, 4)) for _ in "qkv")] * 2
-    >>> machine.run(attention_by_heads, held, places=zigzag(4, 2))[0].shape, machine.busiest
-    ((2, 2, 4), 32)
-    """
+    """The output of a device's queries: for the time of attention it has all tokens, some heads."""
     order = np.argsort(np.concatenate(list(places)))
     dealt = []
     for each in value:
@@ -159,3 +138,35 @@ def _added(weights: Any, of: Any, shared: Any) -> Any:
     """Gradients of keys or values: those of the query heads that share them, added up."""
     each = weights.swapaxes(1, 2) @ of
     return each.reshape(len(shared), -1, *each.shape[1:]).sum(1)
+
+
+# ---------------------------------------------------------------------------------- two tiers
+
+
+def two_tier_all_reduce(rank: int, devices: int, value: Any, *, node: int) -> Program:
+    """Reduce-scatter inside a node, all-reduce of each part between nodes, all-gather inside."""
+    first = rank // node * node
+    inside, across = range(first, first + node), range(rank % node, devices, node)
+    part = yield from within(inside, ring_reduce_scatter(rank - first, node, value))
+    part = yield from within(across, ring_all_reduce(rank // node, devices // node, part))
+    whole = yield from within(inside, ring_all_gather(rank - first, node, part))
+    return whole[: np.size(value)].reshape(np.shape(value))
+
+
+def two_tier_reduce_scatter(rank: int, devices: int, value: Any, *, node: int) -> Program:
+    """Reduce-scatter inside a node, then of each part between nodes.
+
+    Device i of node j ends with part (i, j): the nodes' parts lie inside the devices'.
+    """
+    first = rank // node * node
+    inside, across = range(first, first + node), range(rank % node, devices, node)
+    part = yield from within(inside, ring_reduce_scatter(rank - first, node, value))
+    return (yield from within(across, ring_reduce_scatter(rank // node, devices // node, part)))
+
+
+def two_tier_all_gather(rank: int, devices: int, part: Any, *, node: int) -> Program:
+    """All-gather between nodes, while parts are small, then inside a node."""
+    first = rank // node * node
+    inside, across = range(first, first + node), range(rank % node, devices, node)
+    row = yield from within(across, ring_all_gather(rank // node, devices // node, part))
+    return (yield from within(inside, ring_all_gather(rank - first, node, row)))
