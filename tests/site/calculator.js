@@ -35,6 +35,22 @@ export function sentence({ page }, state) {
   return [page.sentence(choices[0], found[0]), found[0].held?.(choices[0].batch)];
 }
 
+/** Of which setting an error is, its words, the changes offered, and what is wrong with each. */
+export async function instead({ page, refusals }, state) {
+  const choice = opened(page, state);
+  const { id, said: words } = refusals.refusal(page.compute(choice).found[0].error, choice);
+  const offered = await refusals.offers(choice, id, () => true);
+  const others = offered.map(([change]) => page.compute({ ...choice, ...change }).found[0]);
+  return [id, words, offered.map(([, text]) => text), others.map(({ error }) => error ?? '')];
+}
+
+export function summary({ page }, state) {
+  const whole = opened(page, state);
+  return page.summary(whole, page.compute(whole));
+}
+
+export const dollars = ({ numbers }, sum) => numbers.dollars(sum);
+
 /** The numbers of each choice, as it opens and as is suggested. */
 export const suggested = ({ page }) =>
   [{}, ...page.tries.map(({ state }) => state)]

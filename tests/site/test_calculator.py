@@ -46,7 +46,9 @@ MODULES = {
     "page": "calculator.js",
     "costlib": "costlib.js",
     "costs": "costs.js",
+    "numbers": "numbers.js",
     "own": "own_models.js",
+    "refusals": "refusals.js",
     "share": "share.js",
     "beside": "side_by_side.js",
     "table": "answers_table.js",
@@ -230,6 +232,51 @@ def test_what_is_suggested_is_so() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("state", "field", "words"),
+    [
+        ({"many": 3}, "many", "3 × H100-SXM cannot share this model evenly: it has 8 KV heads."),
+        ({"device": "TPU-v5e-pod"}, "many", "256 devices cannot share .*: it has 32 heads."),
+        ({"model": "falcon-mamba-7b", "many": 3}, "many", ".*: its width of Mamba is 8,192."),
+        ({"expert": 3}, "expert", "This model has no experts that copies could share."),
+        ({"model": "gpt-oss-20b", "expert": 3, "many": 8}, "expert", "3 copies .* 32 experts.*"),
+        ({"many": 8, "dcp": 3}, "dcp", "3 devices cannot share one cache, .* is on one device."),
+        ({"many": 8, "data": 3}, "data", "8 devices cannot be divided into 3 copies."),
+        ({"many": 8, "pipeline": 3}, "pipeline", "8 devices cannot be .* into 3 stages."),
+        ({"many": 64, "pipeline": 64}, "pipeline", "The model has 32 layers, too few for 64 .*"),
+        ({"model": "gpt2"}, "prompt", "The model has learned 1,024 positions: 7,000 input .*"),
+    ],
+)
+def test_what_is_refused_is_said_in_words_with_what_would_do(
+    state: dict[str, Any], field: str, words: str
+) -> None:
+    """Not in those of Python; and each change that is offered is one that is answered."""
+    [[about, said, offered, errors]] = ask("instead", [state])
+    assert about == field
+    assert re.fullmatch(words, said), said
+    assert offered
+    assert not any(errors)
+    if state == {"many": 3}:
+        assert offered == ["2 devices", "4 devices"]
+
+
+@pytest.mark.parametrize(
+    ("sum_of", "shown"),
+    [
+        (0.00123, "$0.0012"),
+        (0.01977, "$0.02"),
+        (0.099, "$0.099"),
+        (0.0996, "$0.10"),
+        (0.9718, "$0.97"),
+        (7.448, "$7.45"),
+        (999.5, "$999.50"),
+        (5825.4, "$5,825"),
+    ],
+)
+def test_money_has_cents_or_two_digits(sum_of: float, shown: str) -> None:
+    assert ask("dollars", [sum_of]) == [shown]
+
+
 # ---------------------------------------------------------------- side by side
 
 
@@ -249,8 +296,9 @@ def test_the_first_line_answers_in_a_sentence() -> None:
     """Does Llama 3.1 70B fit on two H100s, for how many at 8k, at what price?"""
     asked = {"model": "llama-3.1-70b", "many": 2, "batch": 5, "prompt": 7192, "answer": 1000}
     devices = [{}, {"device": "T4", "many": 1}, {"device": "L4", "many": 8, "batch": 500}]
-    found = ask("sentence", [asked | more for more in [*devices, {"batch": 8}]])
-    (fits, held), (tiny, _), (crowded, _), (eight, _) = found
+    devices += [{"batch": 8}, {"device": "T4", "many": 1, "engine": "vllm"}]
+    found = ask("sentence", [asked | more for more in devices])
+    (fits, held), (tiny, _), (crowded, _), (eight, _), (charged, _) = found
     server = costlib.serving.Server("llama-3.1-70b", "H100-SXMx2")
     rent = listed("H100-SXM").dollars_per_hour
     million = costlib.answer(
@@ -259,14 +307,17 @@ def test_the_first_line_answers_in_a_sentence() -> None:
     assert fits.startswith(
         f"llama-3.1-70b on 2 × H100-SXM: yes, for up to {server.room(8193)} users at 8,192 tokens"
     )
-    assert f"${2 * rent:g} an hour, ${million:.4g} per million output tokens" in fits
+    assert f"${2 * rent:g} an hour, ${million:.2f} per million output tokens" in fits
     _, memory = server.fullest(5, 8192)
     assert [held[key] for key in ("weights", "kv")] == [memory.weights, memory.kv]
     assert held["usable"] == server.device.usable
-    assert "T4: no. " in tiny
+    small = costlib.answer("llama-3.1-70b", "T4", batch=5, context=8192)
+    needed, usable = (f"{small[f'{key}_bytes'] / 1e9:.4g}" for key in ("memory", "usable"))
+    assert f"T4: no: each device would need {needed} GB and has {usable} GB usable." in tiny
     assert "no, not for 500 users" in crowded
     assert eight.endswith(f"There is room for 5, at ${2 * rent:g} an hour.")
     assert "$" not in crowded, "nobody lists a rent of an L4"
+    assert charged.endswith("with the weights loaded, vllm has no memory left for KV caches.")
 
 
 def test_a_model_is_found_by_typing(page: Any) -> None:
@@ -276,6 +327,10 @@ def test_a_model_is_found_by_typing(page: Any) -> None:
     shown = f"[...document.querySelector('{FIELD}model').options]"
     names = page.evaluate(f"{shown}.map((option) => option.value)")
     assert len(names) > 1
+    told = page.locator(".calculator-matches").first
+    count = int(told.inner_text().split()[0])
+    assert count in {len(names), len(names) - 1}, "and what was chosen"
+    assert told.locator("button").count() == min(5, count)
     assert all("70b" in name or name == "llama-3.1-8b" for name in names)
     with change(page):
         box.press("Enter")
@@ -287,7 +342,12 @@ def test_a_model_is_found_by_typing(page: Any) -> None:
         box.fill("no such model")
         box.press("Enter")
     assert "No model" in said(page)
-    box.fill("")
+    assert told.inner_text() == "Nothing matches"
+    box.fill("qwen")
+    with change(page):
+        told.locator("button").nth(1).click()
+    assert page.input_value(f"{FIELD}model").startswith("qwen")
+    assert (box.input_value(), told.inner_text()) == ("", "")
     with change(page):
         page.select_option(f"{FIELD}model", "gemma-3-1b")
     with change(page):
@@ -328,7 +388,7 @@ def test_the_question_is_turned_round(page: Any) -> None:
     assert f"each at 40 tokens/s or more: {fleet.devices} × H100-SXM (" in verdict
     assert f"${rent * fleet.devices:.2f} an hour" in verdict
     spent = (fleet.input_seconds, fleet.output_seconds)
-    read, written = (f"${rent / 3600 * each * 1e6:.3g}" for each in spent)
+    read, written = (f"${rent / 3600 * each * 1e6:.2g}" for each in spent)
     assert f"{read} per million input tokens, {written} per million output tokens" in verdict
     rows = page.locator(".calculator-fleets tbody tr")
     rented = {d for d in costlib.devices if listed(d).dollars_per_hour}
@@ -337,6 +397,24 @@ def test_the_question_is_turned_round(page: Any) -> None:
     assert hours == sorted(hours, key=lambda text: float(text[1:].replace(",", "")))
     least = rows.first.locator("button").inner_text()
     assert verdict.endswith(f" × {least}, {hours[0]} an hour.") == (least != "H100-SXM")
+    assert "200 users of llama-3.1-8b with 7,000 input and 1,000 output tokens, each" in verdict
+    note = page.inner_text(".calculator-fleets + .explorer-note")
+    others = page.locator(f"{FIELD}device option").count() - len(rented)
+    assert f"Tried: H100-SXM and what we know a rent of, {len(rented)} kinds of" in note
+    assert f"Not tried: the other {others}, such as" in note
+    assert re.search(r"data (\d+): there are \1 copies of the model", note)
+    page.set_viewport_size({"width": 375, "height": 720})
+    row = rows.filter(has_text="H100-SXM")
+    assert "TTFT" in row.locator("td").nth(5).evaluate(
+        "e => getComputedStyle(e, '::before').content"
+    )
+    assert (
+        page.evaluate(
+            "(e => e.scrollWidth - e.clientWidth)(document.querySelector('.calculator-fleets'))"
+        )
+        == 0
+    )
+    page.set_viewport_size({"width": 1280, "height": 720})
     assert not page.is_visible(f"{FIELD}many")
     assert not page.is_visible(".calculator-memory")
     page.click("summary:has-text('Export')")
@@ -354,6 +432,50 @@ def test_the_question_is_turned_round(page: Any) -> None:
     typed(page, first="1")
     late = "has a TTFT of 1 ms with a prompt of 7,000 tokens: the lowest is"
     assert late in page.inner_text(".calculator-verdict")
+
+
+def test_a_suggestion_goes_on_from_what_is_chosen_and_back_undoes_it(page: Any) -> None:
+    with change(page):
+        page.evaluate("location.hash = 'model=llama-3.1-70b&many=2&batch=3'")
+
+    def chosen() -> list[str]:
+        return [page.input_value(f"{FIELD}{name}") for name in ("model", "many", "batch")]
+
+    before = chosen()
+    with change(page):
+        page.click("text=As many as fit")
+    assert chosen() == ["llama-3.1-70b", "2", "5"]
+    told = page.inner_text(".explorer-said")
+    assert told.startswith("With 1.7 times as many users, a step reads the weights once")
+    with change(page):
+        page.click("text=An L40S beside it")
+    assert columns(page)["fits"] == ["yes", "no\nnumbers in grey: if it did fit"]
+    assert page.locator(".answers thead button[aria-pressed]").first.inner_text() == (
+        "1: 2 × H100-SXM"
+    )
+    for _ in range(2):
+        with change(page):
+            page.go_back()
+    assert chosen() == before
+
+
+def test_a_number_out_of_range_and_a_refusal_are_said_beside_their_fields(page: Any) -> None:
+    ranges = page.locator(".calculator-range")
+    for typed_in, kept in (("-5", "1"), ("1e30", "65536")):
+        typed(page, batch=typed_in)
+        assert page.input_value(f"{FIELD}batch") == kept
+        assert ranges.all_inner_texts() == ["Users: 1 to 65,536"]
+    typed(page, batch="8")
+    assert ranges.all_inner_texts() == [""]
+    page.click("text=More settings")
+    typed(page, expert="3")
+    beside = page.locator(".explorer-fields .calculator-refused")
+    assert beside.inner_text() == page.locator(".own-wrong").last.inner_text()
+    with change(page):
+        page.locator(".calculator-instead button").first.click()
+    assert page.input_value(f"{FIELD}expert") == "1"
+    assert beside.inner_text() == ""
+    assert columns(page)["fits"] == ["yes"]
 
 
 def test_memory_is_drawn_as_an_engine_charges_it(page: Any) -> None:
@@ -439,7 +561,7 @@ def test_a_link_says_how_its_config_comes_here_and_a_stranger_gets_kin(page: Any
         wrong.locator("button").click()
     assert page.input_value(f"{FIELD}model").startswith("config.")
     model = costlib.Transformer.from_hf(CONFIG)
-    assert columns_of(page, "params") == f"{model.params() / 1e9:.4g} G"
+    assert columns_of(page, "params") == f"{model.params() / 1e9:.3g}B"
 
 
 def columns_of(page: Any, key: str) -> str:
@@ -500,7 +622,7 @@ def test_a_config_is_a_short_text_and_comes_back() -> None:
     kinds = [{"model_type": 7}, {"model_type": ["x"]}]
     unnamed, again, long, *nameless = ask("named", [*odd, *kinds])
     twice = sorted((unnamed, again))
-    assert twice == [[len(f"qwen3 8.19 G{more}"), "qwen3 8.19 G"] for more in ("", " (2)")]
+    assert twice == [[len(f"qwen3 8.19B{more}"), "qwen3 8.19B"] for more in ("", " (2)")]
     assert long == [60, "a" * 500]
     assert [whole for _, whole in nameless] == ["config.json"] * 2
     assert len(code) < 0.8 * len(text)
@@ -593,6 +715,8 @@ def test_a_config_is_pasted_dropped_and_linked_to(page: Any) -> None:
     with pytest.raises(ValueError, match="'perceiver' is not one") as refused:
         costlib.Transformer.from_hf(unknown)
     assert wrong.inner_text() == str(refused.value).partition("; it knows")[0]
+    told = page.locator(".own-read")
+    assert told.inner_text() == "It is not read: the answers are still those of llama-3.1-8b."
     box = page.get_by_label("A config.json", exact=True)
     box.fill("")
     box.focus()
@@ -601,7 +725,7 @@ def test_a_config_is_pasted_dropped_and_linked_to(page: Any) -> None:
     assert len(box.input_value()) < 500_000, "laid out, a whole one would hold the page up"
     with change(page):
         page.get_by_label("A config.json", exact=True).fill(CONFIG)
-    assert said(page) == "brought-8b is read."
+    assert said(page) == told.inner_text() == "brought-8b is read."
     assert page.evaluate("document.activeElement.innerText") == "Your own config.json"
     brought, chosen = page.locator(f"{FIELD}model"), "each => each.selectedOptions[0].text"
     assert brought.evaluate(chosen) == "brought-8b (yours)"
@@ -666,7 +790,7 @@ def test_who_reaches_for_the_models_finds_them_read(page: Any) -> None:
     # a look at each frame would leave it no rest
     page.wait_for_function(f"{begun} === null", polling=200)
     assert not page.evaluate(is_left)
-    assert columns(page)["fits"][0].startswith("no ")
+    assert columns(page)["fits"][0].startswith("no\n")
 
 
 def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
@@ -730,10 +854,32 @@ def test_choices_stand_side_by_side_by_keyboard(page: Any) -> None:
     assert "Nothing was copied" in said(page)
 
 
+def test_rent_and_power_of_several_choices_are_two_texts() -> None:
+    """Each with its number; a device that nobody rents out is told, and no source is repeated."""
+    beside = "model=llama-3.1-8b&device=L4*model=llama-3.1-8b&price=2"
+    alone, several = ask("summary", [{"many": 2}, {"many": 2, "beside": beside}])
+    rent = listed("H100-SXM")
+    price = (
+        f"${2 * rent.dollars_per_hour:.2f} an hour, ${1460 * rent.dollars_per_hour:,.0f} a month"
+    )
+    assert alone == [
+        ["Rent", f"{price} ({rent.source})"],
+        ["Power", "at most 1.4 kW (its datasheet)"],
+    ]
+    assert several == [
+        [
+            "Rent",
+            f"1: {price} ({rent.source}); 2: none listed; "
+            "3: $2.00 an hour, $1,460 a month (as you typed)",
+        ],
+        ["Power", "1: at most 1.4 kW; 2: at most 72 W; 3: at most 700 W (its datasheet)"],
+    ]
+
+
 def test_what_does_not_fit_gets_devices_and_what_is_too_long_no_link(page: Any) -> None:
     choose(page, model="llama-3.1-70b", device="A100-80GB")
     grey = "document.querySelectorAll('.answers-idle').length"
-    assert columns(page)["fits"] == ["no grey numbers: if it did"]
+    assert columns(page)["fits"] == ["no\nnumbers in grey: if it did fit"]
     assert page.evaluate(grey) > 5
     with change(page):
         page.click("text=Use as many devices as it needs")

@@ -62,6 +62,8 @@ interface Suggestion {
   label: string;
   state: State;
   say: string;
+  /** What it sets and says instead, where it goes on from what a reader has chosen. */
+  here?(state: State): { state: State; say: string };
 }
 
 /**

@@ -1,5 +1,7 @@
 // Answers in rows, choices in columns: each row opens the sums that made its numbers.
+import { billions } from './costs.js';
 import { make } from './dom.js';
+import { dollars } from './numbers.js';
 
 const LOWER = new Set([
   'ttft_s',
@@ -46,6 +48,12 @@ export function best(key, found, choices) {
   return values.map((value) => value === top && known.some((other) => other !== top));
 }
 
+/** An answer as the table shows it: money and parameters as they are written everywhere here. */
+export function displayed({ key, value, shown }) {
+  if (/^usd_/.test(key) && Number.isFinite(value)) return dollars(value);
+  return /params$/.test(key) ? billions(value) : shown;
+}
+
 /** One table: some keys' rows, with a head where choices are to be told apart. */
 export class Answers {
   constructor(caption, home, choose, remove) {
@@ -71,8 +79,8 @@ export class Answers {
   }
 
   /** Where the keyboard goes when what it was on has gone. */
-  focus(at) {
-    this.heads[at].name.focus();
+  focus(at, options = {}) {
+    this.heads[at].name.focus(options);
   }
 
   update(keys, { choices, found, names, whole, place }) {
@@ -173,11 +181,11 @@ export class Answers {
         ...(winners[at] ? [['answers-best', 'best']] : []),
         ...(idle ? [['explorer-offscreen', 'if it did fit']] : []),
         ...(key === 'fits' && found[at].fits === false
-          ? [['answers-note', 'grey numbers: if it did']]
+          ? [['answers-note answers-if', 'numbers in grey: if it did fit']]
           : []),
       ];
       cell.replaceChildren(
-        answers[at]?.shown ?? '–',
+        answers[at] ? displayed(answers[at]) : '–',
         ...notes.flatMap(([kind, text]) => [' ', make('span', { class: kind }, text)]),
       );
       cell.classList.toggle('answers-chosen', at === place && this.count > 1);

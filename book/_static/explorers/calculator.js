@@ -22,9 +22,12 @@ import {
 import { make, otherThings, withUnits } from './dom.js';
 import { finder } from './finder.js';
 import { Fleets } from './fleet.js';
+import { hint, sayRanges } from './hints.js';
+import { MemoryBars } from './memory_bars.js';
 import { counted, dollars, plain, quantity, sweep } from './numbers.js';
 import { decoded, isOwn, PATTERN, textOf } from './own_models.js';
 import { panel } from './own_panel.js';
+import { offers, refusal } from './refusals.js';
 import {
   filesOf,
   frameFor,
@@ -47,6 +50,7 @@ const whole = (id, label, unit, value, max) => ({
   value,
   powers: true,
 });
+const MOST_USERS = 65536;
 const more = (control) => ({ ...control, more: true });
 const kind = (id, label) => ({
   id,
@@ -73,13 +77,13 @@ const settings = [
   },
   { id: 'device', label: 'Device', type: 'choice', options: same(places), value: 'H100-SXM' },
   whole('many', 'How many devices', '', 1, 65536),
-  whole('batch', 'Users', '', 8, 65536),
-  more(whole('prompt', 'Input', 'tokens per user', 7000, 1048576)),
-  more(whole('answer', 'Output', 'tokens per user', 1000, 1048576)),
+  whole('batch', 'Users', '', 8, MOST_USERS),
+  whole('prompt', 'Input', 'tokens', 7000, 1048576),
+  whole('answer', 'Output', 'tokens', 1000, 1048576),
   more(whole('pipeline', 'Pipeline', 'stages of layers', 1, 1024)),
   more(whole('expert', 'Expert', 'copies that share one set of experts', 1, 4096)),
   more(whole('data', 'Data', 'copies of the model', 1, 65536)),
-  more(whole('dcp', 'Cache by tokens', 'devices that share one cache (DCP)', 1, 1024)),
+  more(whole('dcp', 'Cache by tokens, DCP', 'devices that share one cache', 1, 1024)),
   ...rounds,
   {
     id: 'engine',
@@ -150,11 +154,67 @@ const showing = ({ ask, speed, first }, choices, at) => ({
 });
 export { filesOf, python, shell, shellOfFleet };
 
+const TURNED =
+  'The question turned round: the fewest devices of each kind that serve them, with the plan ' +
+  'and the price.';
+const CHARGED =
+  'An engine allocates the KV cache in pages and keeps some memory for itself. The last ' +
+  'column counts as vLLM does.';
+
+/** One user of what is chosen. */
+function alone(state) {
+  const choice = choicesOf(settings, state)[placeOf(state)];
+  const [many, one] = [choice, { ...choice, batch: 1 }].map(
+    (each) => answersOf(each).by?.get('tpot_s').value,
+  );
+  const ratio = (one * choice.batch) / many;
+  return {
+    state: { ...state, ask: 'fit', batch: 1 },
+    say:
+      'A step reads all weights for a single token' +
+      (ratio > 1
+        ? `, so this one token costs ${plain(ratio, 2)} times as much as it does in a batch of ` +
+          `${plain(choice.batch)}.`
+        : '.'),
+  };
+}
+
+/** As many users of what is chosen as there is room for. */
+function asManyAsFit(state) {
+  const choice = choicesOf(settings, state)[placeOf(state)];
+  const before = answersOf(choice);
+  const most = before.by?.get('largest_batch').value;
+  if (!most) return { state, say: 'Not even one user fits here.' };
+  const batch = Math.min(most, MOST_USERS);
+  const after = answersOf({ ...choice, batch }).by;
+  const ratio = (key) => after.get(key).value / before.by.get(key).value;
+  return {
+    state: { ...state, ask: 'fit', batch },
+    say:
+      before.fits && batch > choice.batch
+        ? `With ${plain(batch / choice.batch, 2)} times as many users, a step reads the weights ` +
+          `once for all of them, and the KV cache of each. So total throughput is ` +
+          `${plain(ratio('output_tokens_per_s'), 2)} times as high, and TPOT is ` +
+          `${plain(ratio('tpot_s'), 2)} times as long.`
+        : `${counted(batch, 'users')} fit, and one more would not.`,
+  };
+}
+
+/** What is chosen, and beside it the same with a change. */
+function withBeside(state, change, say) {
+  const [choices, place] = [choicesOf(settings, state), placeOf(state)];
+  const choice = choices[place];
+  const kept = choices.length < MOST ? choices : [choice];
+  const all = [...kept, { ...choice, ...change(choice) }];
+  return { state: { ...showing(state, all, kept.indexOf(choice)), ask: 'fit' }, say };
+}
+
 /** @type {Suggestion[]} */
 export const tries = [
   {
     label: 'One user',
     state: { batch: 1 },
+    here: alone,
     say:
       'A step reads all weights for a single token, so this one token costs five times as much ' +
       'as it does in a batch of eight.',
@@ -162,44 +222,53 @@ export const tries = [
   {
     label: 'As many as fit',
     state: { batch: 58 },
+    here: asManyAsFit,
     say:
       'Seven times as many users share each read of the weights, but each of them has a KV ' +
       'cache to be read. So total throughput doubles, and TPOT is three times as long.',
   },
   {
-    label: 'A device too small',
+    label: 'Llama 8B on a T4: too small',
     state: { device: 'T4' },
     say:
       'The weights alone are larger than the memory. With int4 weights, under ' +
       'Precision, they fit.',
   },
   {
-    label: '70 billion on four',
+    label: 'Llama 70B on four H100s',
     state: { model: 'llama-3.1-70b', many: 4 },
     say:
       'Each device holds a quarter of the weights and of the KV cache, and takes part in two ' +
       'all-reduces in each layer.',
   },
   {
-    label: 'Two side by side',
+    label: 'An L40S beside it',
     state: { beside: 'model=llama-3.1-8b&device=L40S&price=0.99' },
+    here: (state) =>
+      withBeside(
+        state,
+        ({ device }) => ({ device: device === 'L40S' ? 'H100-SXM' : 'L40S', price: 0, watts: 0 }),
+        'The table shows on which of the two it fits, which one is faster, and which one costs ' +
+          'less per million output tokens.',
+      ),
     say:
       'The smaller device costs a quarter as much an hour. The table shows which one costs less ' +
       'per million output tokens.',
   },
   {
     label: '200 users at 30 tokens/s',
-    state: { ask: 'fewest', batch: 200, model: 'llama-3.1-70b' },
-    say:
-      'The question turned round: the fewest devices of each kind that serve them, with the plan ' +
-      'and the price.',
+    state: { ask: 'fewest', batch: 200 },
+    say: TURNED,
+    here: (state) => ({
+      state: { ...state, ask: 'fewest', batch: 200, speed: 30, first: 0 },
+      say: TURNED,
+    }),
   },
   {
     label: 'What vLLM takes on',
     state: { beside: 'model=llama-3.1-8b&engine=vllm' },
-    say:
-      'An engine allocates the KV cache in pages and keeps some memory for itself. The second ' +
-      'column counts as vLLM does.',
+    say: CHARGED,
+    here: (state) => withBeside(state, () => ({ engine: 'vllm' }), CHARGED),
   },
 ];
 
@@ -266,12 +335,19 @@ const SAID = {
   wait: (value) => (value ? `latency of ${value} µs` : 'no latency'),
   precision: (value) => (value === 'own' ? 'as it ships' : value),
 };
+const devicesOf = ({ device, many }) => (many > 1 ? `${plain(many)} × ${device}` : device);
 function wordsOf(id, choice) {
   const value = choice[id];
   if (id === 'model') return nameOf(value);
-  if (id === 'device') return value;
+  if (id === 'device') return devicesOf(choice);
   return SAID[id]?.(value) ?? `${id} ${typeof value === 'number' ? plain(value) : value}`;
 }
+
+/** The settings that may tell choices apart: a device is named with how many of it there are. */
+const tellingOf = (choices) =>
+  choices.some(({ device }) => device !== choices[0].device)
+    ? settings.filter(({ id }) => id !== 'many')
+    : settings;
 
 /** What the first picture needs, in tasks short enough that the page answers in between. */
 export function* ahead(state) {
@@ -314,8 +390,8 @@ export function compute(state) {
     place,
     found,
     keys,
-    names: told(settings, choices, wordsOf),
-    whole: told(settings, choices, inFull),
+    names: told(tellingOf(choices), choices, wordsOf),
+    whole: told(tellingOf(choices), choices, inFull),
   };
 }
 
@@ -323,30 +399,36 @@ export function compute(state) {
 function atRest(state) {
   const choices = choicesOf(settings, state);
   const none = choices.map(() => ({}));
-  const names = told(settings, choices, wordsOf);
+  const names = told(tellingOf(choices), choices, wordsOf);
   return { choices, place: placeOf(state), found: none, keys: [], names, whole: names };
 }
 
 // ---------------------------------------------------------------- what is shown
 
-/** What would be written in Python, and what is set here in its place. */
-const SET_HERE = [
-  [/give it one with with_\(\)/, 'copies alone (Data, under More settings) need none'],
-  [/: give one with node\.with_\(.*?\)/, ''],
-];
-const refusal = (error) =>
-  SET_HERE.reduce((said, [inPython, here]) => said.replace(inPython, here), error);
+const inGB = (bytes) => `${plain(bytes / 1e9)} GB`;
+
+/** Why not even one user fits: bytes of a device, or of what an engine gives its caches. */
+function tooSmall({ engine }, by) {
+  const of = (key) => by.get(key).value;
+  if (engine === EXACT)
+    return (
+      `each device would need ${inGB(of('memory_bytes'))} and has ` +
+      `${inGB(of('usable_bytes'))} usable`
+    );
+  const [given, each] = ['kv_cache_capacity_bytes', 'charged_kv_bytes_per_sequence'].map(of);
+  return given
+    ? `${engine} has ${inGB(given)} for KV caches, and that of one user takes ${inGB(each)}`
+    : `with the weights loaded, ${engine} has no memory left for KV caches`;
+}
 
 /** A choice in a sentence: whether it fits, for how many, how fast, at what price. */
 export function sentence(choice, { by, fits, error, reading, devices, warnings = [] }) {
   const cut = Object.entries(cutOf(choice))
     .map(([axis, degree]) => `, ${axis} ${degree}`)
     .join('');
-  const who =
-    `${wordsOf('model', choice)} on ` +
-    `${choice.many > 1 ? `${plain(choice.many)} × ` : ''}${choice.device}${cut}`;
+  const who = `${wordsOf('model', choice)} on ${devicesOf(choice)}${cut}`;
   if (reading) return `${who}: loading its config`;
-  if (error) return `${who}: ${refusal(error)}`;
+  if (error) return `${who}: ${refusal(error, choice).said}`;
   const most = by.get('largest_batch').value;
   const copies = choice.data > 1 ? ' in each copy' : '';
   const users = (count) =>
@@ -356,11 +438,11 @@ export function sentence(choice, { by, fits, error, reading, devices, warnings =
     return most
       ? `${who}: no, not for ${users(choice.batch)} at ${each}. There is room for ${plain(most)}` +
           `${priceOf(choice) ? `, at ${dollars(priceOf(choice) * devices)} an hour` : ''}.`
-      : `${who}: no. ${by.get('fits').why}.`;
+      : `${who}: no: ${tooSmall(choice, by)}.`;
   const price = priceOf(choice);
   const million = by.get('usd_per_million_output_tokens');
   const paid = price
-    ? ` ${dollars(price * devices)} an hour, ${million.shown} per million output tokens.`
+    ? ` ${dollars(price * devices)} an hour, ${dollars(million.value)} per million output tokens.`
     : ' No price of this device is listed, so type yours under Price.';
   return (
     `${who}: yes, for up to ${users(most)} at ${each}. ` +
@@ -372,36 +454,47 @@ export function sentence(choice, { by, fits, error, reading, devices, warnings =
 
 const MONTH = 730; // hours
 
-/** What all devices of a choice cost and draw, and who says so. */
+/** What all devices of a choice cost, and who says so; nothing where nobody does. */
+function rent(choice, devices) {
+  const price = priceOf(choice);
+  return (
+    price && [
+      `${dollars(price * devices)} an hour, ${dollars(price * devices * MONTH)} a month`,
+      pricedBy(choice) || 'as you typed',
+    ]
+  );
+}
+
+/** What they draw. */
+function power(choice, devices) {
+  const watts = wattsOf(choice);
+  return (
+    watts && [
+      `at most ${quantity(watts * devices, 'W', 3)}`,
+      choice.watts ? 'as you typed' : 'its datasheet',
+    ]
+  );
+}
+
+/** Of several choices one text, with their numbers, in which no source is repeated. */
+function listedFor(choices, found, said) {
+  const each = choices.map((choice, at) => found[at].by && said(choice, found[at].devices));
+  const sources = new Set(each.filter(Boolean).map(([, source]) => source));
+  if (!sources.size) return '';
+  const one = (text, at) => (choices.length > 1 ? `${at + 1}: ${text}` : text);
+  const whose = ([text, source]) => (sources.size > 1 ? `${text} (${source})` : text);
+  const texts = each.map((known, at) => one(known ? whose(known) : 'none listed', at)).join('; ');
+  return sources.size > 1 ? texts : `${texts} (${[...sources][0]})`;
+}
+
+/** What all devices of each choice cost and draw. */
 export function summary(state, { choices, found }) {
   if (isTurned(state)) return [];
-  return choices.flatMap((choice, at) => {
-    const { by, devices } = found[at];
-    if (!by) return [];
-    const [price, watts] = [priceOf(choice), wattsOf(choice)];
-    const which = choices.length > 1 ? ` of ${at + 1}` : '';
-    const by_whom = pricedBy(choice) || 'as you typed';
-    return [
-      ...(price
-        ? [
-            [
-              `Rent${which}`,
-              `${dollars(price * devices)} an hour, ${dollars(price * devices * MONTH)} a month ` +
-                `(${by_whom})`,
-            ],
-          ]
-        : []),
-      ...(watts
-        ? [
-            [
-              `Power${which}`,
-              `at most ${quantity(watts * devices, 'W', 3)} ` +
-                `(${choice.watts ? 'as you typed' : 'its datasheet'})`,
-            ],
-          ]
-        : []),
-    ];
-  });
+  const [paid, drawn] = [rent, power].map((said) => listedFor(choices, found, said));
+  return [
+    ['Rent', paid],
+    ['Power', drawn],
+  ].filter(([, text]) => text);
 }
 
 export const note = (state) => (isTurned(state) ? NOTE_OF_FLEETS : NOTE);
@@ -439,21 +532,22 @@ export function charts(state, { choices, place, found, names }) {
     .sort((a, b) => b.seconds - a.seconds);
   if (!points.length) return [];
   const held = curves[place];
-  const label = (at) => (choices.length > 1 ? `${at + 1}: ${names[at]}` : 'every batch that fits');
+  const label = (at) =>
+    choices.length > 1 ? `${at + 1}: ${names[at]}` : `batch 1 to ${plain(curves[at].most)}`;
   const ends = ({ points: every, all, most }) =>
     `from ${plain(1 / every[0].seconds)} tokens/s for one user alone to ` +
     `${plain(all(every.at(-1)))} for ${plain(most)} together`;
   return [
     {
       below: true,
-      title: held ? titleOf(held, choices[place].batch) : 'Every batch that fits',
+      title: held ? titleOf(held, choices[place].batch) : 'All batches that fit',
       alt: curves
         .flatMap((each, at) =>
           each ? [`${choices.length > 1 ? `${label(at)}, ` : ''}${ends(each)}.`] : [],
         )
         .join(' '),
-      x: { label: 'tokens/s per user', fives: true },
-      y: { label: 'tokens/s in total', fives: true },
+      x: { label: 'tokens/s per user' },
+      y: { label: 'tokens/s in total' },
       xs: points.map(({ seconds }) => 1 / seconds),
       names: points.map(
         ({ batch, at }) => `${choices.length > 1 ? `${at + 1}: ` : ''}batch ${plain(batch)}`,
@@ -510,6 +604,7 @@ export function build(explorer) {
     new Answers('All other answers', home, choose),
   ];
   const refused = make('p', { class: 'own-wrong' });
+  const instead = make('div', { class: 'calculator-instead', role: 'group', 'aria-label': 'Try' });
   const verdict = make('p', { class: 'calculator-verdict' });
   const [memory, fleets] = [new MemoryBars(), new Fleets(explorer)];
   const enough = make(
@@ -522,10 +617,11 @@ export function build(explorer) {
     { type: 'button', class: 'calculator-unpriced', '.onclick': () => askPrice(explorer) },
     'Type a price',
   );
-  explorer.stage.append(refused, verdict, memory.box, enough, unpriced);
+  explorer.stage.append(refused, instead, verdict, memory.box, enough, unpriced);
   explorer.stage.after(first.box, fleets.part);
   finder(explorer, 'model', '70b…');
   finder(explorer, 'device', '4090…');
+  sayRanges(explorer);
   explorer.heard = explorer.root.appendChild(
     make('p', { class: 'explorer-offscreen', role: 'status' }),
   );
@@ -536,6 +632,7 @@ export function build(explorer) {
     enough,
     first,
     fleets,
+    instead,
     memory,
     others,
     refused,
@@ -550,77 +647,6 @@ function askPrice({ inputs }) {
   const { number } = inputs.get('price');
   number.closest('details').open = true;
   number.focus();
-}
-
-/**
- * What fills the memory of a device: a bar with a part for each, and what is left; and a second one
- * of what an engine charges for the same.
- */
-class MemoryBars {
-  constructor() {
-    const bar = () => ({
-      bar: make('div', { class: 'calculator-bar', 'aria-hidden': 'true' }),
-      key: make('ul', { class: 'explorer-legend' }),
-    });
-    this.exact = bar();
-    this.engine = bar();
-    this.box = make(
-      'div',
-      { class: 'calculator-memory' },
-      ...[this.exact, this.engine].flatMap(({ bar: drawn, key }) => [drawn, key]),
-    );
-  }
-
-  update(choice, { by, held, charged }) {
-    this.box.hidden = !by;
-    if (!by) return;
-    const { weights, kv, activations, capacity, usable } = held(choice.batch);
-    const caches = choice.batch > 1 ? 'KV caches' : 'KV cache';
-    const parts = [
-      ['memory-weights', 'weights', weights],
-      ['memory-caches', caches, kv],
-      ['memory-activations', 'activations', activations],
-    ];
-    const asked = choice.engine !== EXACT;
-    fill(this.exact, `${asked ? 'exact, ' : ''}each device`, parts, capacity, usable, 'reserved');
-    for (const each of Object.values(this.engine)) each.hidden = !asked;
-    if (!asked) return;
-    const engine = charged();
-    const taken = [
-      ['memory-weights', 'weights as loaded', engine.weights],
-      ['memory-caches', `${caches} as charged`, engine.kv],
-    ];
-    const given = capacity - engine.buffers;
-    fill(this.engine, `as ${choice.engine} charges`, taken, capacity, given, 'kept by the engine');
-  }
-}
-
-/** One bar: its parts, what is free of what may be used, and what is kept; and each in words. */
-function fill({ bar, key }, whose, parts, capacity, usable, kept) {
-  const taken = parts.reduce((sum, [, , bytes]) => sum + bytes, 0);
-  const all = [
-    ...parts,
-    ['memory-free', 'free', Math.max(0, usable - taken)],
-    ['memory-reserve', kept, capacity - usable],
-  ].filter(([, , bytes]) => bytes > 0);
-  const whole = all.reduce((sum, [, , bytes]) => sum + bytes, 0);
-  bar.replaceChildren(
-    ...all.map(([kind, , bytes]) =>
-      make('span', { class: kind, style: `width: ${(100 * bytes) / whole}%` }),
-    ),
-  );
-  const over = taken > usable ? `: ${quantity(taken - usable, 'B', 3)} too much` : '';
-  key.replaceChildren(
-    make('li', {}, `${whose}: ${quantity(capacity, 'B', 3)}${over}`),
-    ...all.map(([kind, name, bytes]) =>
-      make(
-        'li',
-        {},
-        make('span', { class: `explorer-key ${kind}` }),
-        `${name} ${quantity(bytes, 'B', 3)}`,
-      ),
-    ),
-  );
 }
 
 /** Which question is asked: two buttons, of which one is pressed. */
@@ -671,7 +697,7 @@ function beside(explorer) {
     // the button goes
     explorer.defer(
       'focus',
-      () => explorer.parts.first.focus(choices.length),
+      () => explorer.parts.first.focus(choices.length, { preventScroll: true }),
       requestAnimationFrame,
     );
 }
@@ -823,10 +849,13 @@ export function draw(explorer, state) {
   enough.hidden = found[place].fits !== false;
   unpriced.hidden = !found[place].fits || Boolean(priceOf(choices[place]));
   refused.textContent = found
-    .flatMap(({ error }, at) =>
-      error ? [choices.length > 1 ? `${at + 1}: ${refusal(error)}` : refusal(error)] : [],
-    )
+    .flatMap(({ error }, at) => {
+      if (!error) return [];
+      const { said: why } = refusal(error, choices[at]);
+      return [choices.length > 1 ? `${at + 1}: ${why}` : why];
+    })
     .join(' ');
+  refuse(explorer, choices[place], found[place].error);
   const some = keys
     .filter((key) => FIRST.includes(key))
     .sort((a, b) => FIRST.indexOf(a) - FIRST.indexOf(b));
@@ -841,11 +870,43 @@ export function draw(explorer, state) {
   hear(explorer, choices[place], found[place]);
 }
 
+/** Buttons that mend an error; and what it says beside its field, if that is further below. */
+function refuse(explorer, choice, error) {
+  const { instead } = explorer.parts;
+  const { id, said } = error ? refusal(error, choice) : { id: null, said: '' };
+  const isFar = settings.find((each) => each.id === id)?.more;
+  const [before, now] = [explorer.refusedAt, isFar ? id : null];
+  if (before && before !== now) hint(explorer, before, '', 'calculator-refused');
+  if (now) hint(explorer, now, said, 'calculator-refused');
+  explorer.refusedAt = now;
+  instead.replaceChildren();
+  if (!id) return;
+  const { state } = explorer;
+  const isWanted = () => explorer.state === state;
+  const show = (found) => {
+    if (!isWanted() || !found.length) return;
+    const buttons = found.map(([change, text]) =>
+      make(
+        'button',
+        { type: 'button', '.onclick': () => explorer.set({ ...state, ...change }) },
+        text,
+      ),
+    );
+    instead.append(make('span', {}, 'Try'), ...buttons);
+  };
+  explorer.defer(
+    'instead',
+    () => {},
+    (run) => offers(choice, id, isWanted).then(show).then(run),
+  );
+}
+
 function drawTurned(explorer, state) {
   const { choices, place } = explorer.result;
   const { add, enough, fleets, memory, refused, taken, unpriced } = explorer.parts;
   for (const each of [add, enough, memory.box, unpriced]) each.hidden = true;
   refused.textContent = '';
+  refuse(explorer, choices[place], '');
   explorer.rest.classList.add('calculator-no-room');
   fleets.update(choices[place], state);
   if (taken.box.open) fillTaken(explorer);

@@ -18,16 +18,19 @@ import {
   recipes,
   sizeOf,
 } from './costlib.js';
-import { plain, quantity } from './numbers.js';
+import { plain } from './numbers.js';
 import { codes, isOwn, saidIn, textOf } from './own_models.js';
 
 export { engines, families, formats, hosts, modelIn, models, recipes, sizeOf };
+
+/** Parameters in short: 8.03B. */
+export const billions = (size) => `${plain(size / 1e9, 3)}B`;
 
 /** The first letters of a name: llama, qwen, deepseek. */
 const familyOf = (name) => name.match(/^[A-Za-z]+/)[0];
 /** Models of the catalogue in families, small ones first, each with its parameters. */
 const sized = models
-  .map((name) => [name, `${name} · ${plain(sizeOf(name) / 1e9, 3)}B`, '', familyOf(name)])
+  .map((name) => [name, `${name} · ${billions(sizeOf(name))}`, '', familyOf(name)])
   .sort(([one], [other]) =>
     familyOf(one) === familyOf(other)
       ? sizeOf(one) - sizeOf(other)
@@ -122,7 +125,7 @@ export function wholeNameOf(model) {
   if (!isOwn(model)) return model;
   const { name, kind } = saidIn(model);
   try {
-    return name || `${kind} ${quantity(modelOfChoice({ model }).params(), '', 3)}`;
+    return name || `${kind} ${billions(modelOfChoice({ model }).params())}`;
   } catch {
     return 'config.json';
   }

@@ -1,5 +1,7 @@
-// A box beside a long list: the list keeps what has all words that are typed, Enter takes the
-// first of it, and what is the only one left is taken at once.
+// A box beside a long list: the list keeps what has all words that are typed, and the first of
+// these stand below as buttons. Enter takes the first, and what is the only one left is taken at
+// once.
+import { nameOf } from './costs.js';
 import { make } from './dom.js';
 import { choices, entriesOf } from './frame.js';
 
@@ -31,6 +33,8 @@ export function matching(entries, text) {
   return found.sort((one, other) => begins(one) - begins(other) || partly(one) - partly(other));
 }
 
+const SHOWN = 5; // matches that have a button
+
 /**
  * Puts the box before the list of a setting.
  * @param {any} explorer
@@ -51,7 +55,32 @@ export function finder(explorer, id, example) {
     select.replaceChildren(...entriesOf(box.value.trim() ? [...kept] : all()));
     select.value = now;
     take(now);
+    tell(found);
     return found;
+  };
+  const tell = (found) => {
+    matches.replaceChildren();
+    if (!box.value.trim() || found.length === 1) return;
+    const left = found.length - SHOWN;
+    matches.append(
+      make('span', { role: 'status' }, found.length ? `${found.length} match:` : 'Nothing matches'),
+      ...found.slice(0, SHOWN).map(([value]) =>
+        make(
+          'button',
+          {
+            type: 'button',
+            '.onclick': () => {
+              box.value = '';
+              narrow();
+              take(value);
+              select.focus();
+            },
+          },
+          nameOf(value),
+        ),
+      ),
+      ...(left > 0 ? [`and ${left} more in the list`] : []),
+    );
   };
   const box = make('input', {
     type: 'search',
@@ -64,13 +93,17 @@ export function finder(explorer, id, example) {
     '.onkeydown': (event) => {
       if (event.key !== 'Enter' || !box.value.trim()) return;
       const [first] = narrow();
-      if (first) take(first[0]);
-      else explorer.say(`No ${control.label.toLowerCase()} here is called “${box.value}”.`);
+      if (first) {
+        take(first[0]);
+        matches.replaceChildren();
+      } else explorer.say(`No ${control.label.toLowerCase()} here is called “${box.value}”.`);
     },
   });
   select.addEventListener('change', () => {
     box.value = '';
     narrow();
   });
+  const matches = make('div', { class: 'calculator-matches' });
   select.before(box);
+  select.after(matches);
 }

@@ -1,8 +1,9 @@
 // The question turned round: so many users, each so fast, and how few devices of each kind do it.
 // The search is costlib's own, a plan at a time, so that the page answers in between.
-import { EXACT, fewest, hosts, nameOf, priceOf } from './costs.js';
+import { EXACT, fewest, hosts, nameOf, places, priceOf } from './costs.js';
 import { make, otherThings, withUnits } from './dom.js';
 import { counted, dollars, plain, quantity } from './numbers.js';
+import { refusal } from './refusals.js';
 
 const HOUR = 3600;
 const MONTH = 730; // hours
@@ -14,6 +15,9 @@ const kindsFor = (choice) => [
   choice.device,
   ...hosts.filter((device) => device !== choice.device && priceOf({ device, price: 0 })),
 ];
+
+/** Some that nobody we know of rents out. */
+const UNTRIED = hosts.filter((device) => !priceOf({ device, price: 0 })).slice(0, 3);
 
 /** What is asked, as a text; a choice's own devices and cuts are what is looked for. */
 export const keyOf = (choice, targets) =>
@@ -51,6 +55,27 @@ export const planOf = ({ plan }) =>
     .map((axis) => `${axis} ${plan[axis]}`)
     .join(', ') || 'whole';
 
+/** What an axis of a plan divides, so many times. */
+const DIVIDES = {
+  tensor: (n) => `each matrix is divided over ${n} devices`,
+  pipeline: (n) => `the layers are divided into ${n} stages`,
+  expert: (n) => `the experts are divided over ${n} copies`,
+  data: (n) => `there are ${n} copies of the model`,
+  dcp: (n) => `${n} devices share one KV cache, divided by tokens (decode context parallel)`,
+};
+const WHOLE = 'whole: the model is on one device';
+
+/** The words of some plans: each axis, once, with a number that occurs. */
+function explained(rows) {
+  const said = AXES.flatMap((axis) => {
+    const n = rows.map(({ fleet }) => fleet.plan[axis]).find((degree) => degree > 1);
+    return n ? [`${axis} ${n}: ${DIVIDES[axis](n)}`] : [];
+  });
+  const isWhole = rows.some(({ fleet }) => planOf(fleet) === 'whole');
+  const all = [...said, ...(isWhole ? [WHOLE] : [])];
+  return all.length ? `${all.join('; ')}. ` : '';
+}
+
 /** The kind of a plan's machines: devices, or the nodes that it lies on. */
 const standing = ({ device, fleet }) =>
   fleet.node && fleet.node !== device ? `${device}, in ${fleet.node}` : device;
@@ -71,10 +96,14 @@ export const stateFor = ({ device, fleet }) => ({
 export function sentence(choice, { speed, first }, row) {
   const within = first ? `, TTFT of at most ${plain(first)} ms` : '';
   const asked =
-    `${counted(choice.batch, 'users')} of ${nameOf(choice.model)}, ` +
+    `${counted(choice.batch, 'users')} of ${nameOf(choice.model)} with ` +
+    `${plain(choice.prompt)} input and ${counted(choice.answer, 'output tokens')}, ` +
     `each at ${plain(speed)} tokens/s or more${within}`;
   if (!row) return `${asked}: looking for the fewest ${choice.device} …`;
-  if (row.error) return `${asked}: ${row.error}.`;
+  if (row.error) {
+    const { said } = refusal(row.error, { ...choice, many: 1 });
+    return `${asked}: ${said.replace(/\.$/, '')}.`;
+  }
   const { fleet, perHour, input, output } = row;
   const paid = perHour
     ? ` ${dollars(perHour)} an hour, ${dollars(perHour * MONTH)} a month, ` +
@@ -94,6 +123,17 @@ function cheapest(best, { device }) {
   return ` Cheapest: ${count} × ${standing(best)}, ${dollars(best.perHour)} an hour.`;
 }
 
+/** What stands in a row beside the device. */
+const HEADS = [
+  'count',
+  '$ an hour',
+  '$ per M input',
+  '$ per M output',
+  'each user gets',
+  'TTFT',
+  'plan',
+];
+
 /** The table of kinds of device, which fills while they are searched. */
 export class Fleets {
   /**
@@ -105,7 +145,6 @@ export class Fleets {
     this.rows = [];
     this.body = make('tbody');
     this.note = make('p', { class: 'explorer-note' });
-    const heads = ['device', 'count', '$ an hour', '$ per M input', '$ per M output'];
     this.box = make(
       'div',
       { class: 'answers calculator-fleets', tabindex: '0', role: 'region' },
@@ -116,13 +155,7 @@ export class Fleets {
         make(
           'thead',
           {},
-          make(
-            'tr',
-            {},
-            ...[...heads, 'each user gets', 'TTFT', 'plan'].map((head) =>
-              make('th', { scope: 'col' }, head),
-            ),
-          ),
+          make('tr', {}, ...['device', ...HEADS].map((head) => make('th', { scope: 'col' }, head))),
         ),
         this.body,
       ),
@@ -188,8 +221,14 @@ export class Fleets {
     const out = this.rows.filter(({ error }) => error).map(({ device }) => device);
     const left = kinds.length - this.rows.length;
     this.note.textContent =
+      explained(known) +
       (left ? `${counted(left, 'kinds of device')} left to search. ` : '') +
       (out.length ? `Out of reach: ${out.join(', ')}. ` : '') +
+      `Tried: ${choice.device} and what we know a rent of, ` +
+      `${counted(kinds.length, 'kinds of device')} in all. ` +
+      `Not tried: the other ${plain(places.length - kinds.length)}, such as ` +
+      `${UNTRIED.filter((each) => !kinds.includes(each)).join(', ')}. ` +
+      'Choose one under Device to have it tried. ' +
       'Press a device to see its plan. Every user always has a request running. Prompts are ' +
       'prefilled between the decode steps of the others, and this time is counted' +
       (choice.engine === EXACT ? '.' : `. Memory is counted as ${choice.engine} does.`);
@@ -220,7 +259,7 @@ export class Fleets {
       'tr',
       { class: device === choice.device ? 'answers-chosen' : null },
       make('th', { scope: 'row' }, show),
-      ...cells.map((cell) => make('td', {}, cell)),
+      ...cells.map((cell, at) => make('td', { 'data-name': HEADS[at] }, cell)),
     );
   }
 }

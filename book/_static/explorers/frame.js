@@ -309,7 +309,7 @@ export class Explorer {
     return make(
       'div',
       { class: 'explorer-buttons' },
-      button('Start again', () => this.begin({}, '')),
+      button('Start again', () => this.suggested({ state: {}, say: '' })),
       button('Copy a link to this', () => this.share()),
       button('Copy the numbers as CSV', () =>
         this.copied(csv(this.table()), 'The numbers are copied.'),
@@ -322,17 +322,18 @@ export class Explorer {
   tries() {
     if (!this.page.tries) return [];
     this.seen = make('p', { class: 'explorer-said', role: 'status' });
-    const button = ({ label, state, say }) => {
+    /** @param {Suggestion} suggestion */
+    const button = (suggestion) => {
       const begin = () => {
         const { top } = each.getBoundingClientRect();
-        this.begin(state, say);
+        this.suggested(suggestion.here?.(this.state) ?? suggestion);
         this.choose(each);
         this.pressed = { button: each, top };
       };
       const each = make(
         'button',
         { type: 'button', 'aria-pressed': 'false', '.onclick': begin },
-        label,
+        suggestion.label,
       );
       return each;
     };
@@ -355,6 +356,16 @@ export class Explorer {
     for (const button of [this.chosen, chosen])
       button?.setAttribute('aria-pressed', String(button === chosen));
     this.chosen = chosen;
+  }
+
+  /**
+   * What a button suggests, which the browser's Back undoes.
+   * @param {{ state: State, say: string }} suggestion
+   */
+  suggested({ state, say }) {
+    this.remember();
+    history.pushState(null, '', location.href);
+    this.begin(state, say);
   }
 
   /**

@@ -75,10 +75,10 @@ export function amount(value, digits = 3) {
   return word ? `${formatted(value / scale, digits)} ${word}` : plain(value);
 }
 
-/** A sum of money: cents, but of hundreds none, and three digits of what is less than one. */
+/** A sum of money: in cents, of thousands in dollars; two digits of what is less than ten cents. */
 export function dollars(value) {
-  if (value >= 1 && value < 1000) return `$${value.toFixed(2)}`;
-  return `$${plain(value < 1 ? value : Math.round(value), 3)}`.replace(/\.\d$/, '$&0');
+  if (value >= 0.0995 && value < 1000) return `$${value.toFixed(2)}`;
+  return `$${value < 1 ? plain(value, 2) : plain(Math.round(value))}`;
 }
 
 /** Bytes, decimal. */

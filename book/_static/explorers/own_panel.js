@@ -1,8 +1,7 @@
 // Where a reader brings a model: a box to paste into, a file to choose, or one dropped on the
 // explorer.
-import { families, modelIn, models, nameOf } from './costs.js';
+import { billions, families, modelIn, models, nameOf } from './costs.js';
 import { make } from './dom.js';
-import { quantity } from './numbers.js';
 import { coded, MOST } from './own_models.js';
 
 /** What costlib says of a family that it does not know, and what of it is for Python alone. */
@@ -19,7 +18,10 @@ export function panel(explorer) {
   const bring = (model, name) => {
     explorer.set({ ...explorer.state, model });
     explorer.say(`${name} is read.`);
+    fold.after(done);
+    done.textContent = `${name} is read.`;
   };
+  const done = make('p', { class: 'own-read', 'aria-hidden': 'true' });
   const wrong = make('p', { class: 'own-wrong', role: 'alert' });
   const area = make('textarea', {
     rows: 4,
@@ -52,6 +54,7 @@ export function panel(explorer) {
     turn += 1;
     const mine = turn;
     wrong.textContent = '';
+    done.textContent = '';
     if (!text.trim()) return;
     const elsewhere = fromElsewhere(text.trim());
     if (elsewhere) {
@@ -68,13 +71,16 @@ export function panel(explorer) {
     } catch (error) {
       fold.open = true;
       wrong.textContent = error.message.replace(IN_PYTHON, '');
+      wrong.after(done);
+      const now = nameOf(explorer.state.model);
+      done.textContent = `It is not read: the answers are still those of ${now}.`;
       const kin = UNKNOWN.test(error.message) ? kinOf(text) : null;
       if (kin)
         wrong.append(
           make(
             'button',
             { type: 'button', '.onclick': () => read(kin.text) },
-            `Read it as ${kin.family}: ${quantity(kin.size, '', 3)} parameters`,
+            `Read it as ${kin.family}: ${billions(kin.size)} parameters`,
           ),
         );
     }

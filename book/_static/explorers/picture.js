@@ -18,6 +18,7 @@ const SAME = 7; // pixels between dots that look like one
 const FEW = 3; // values on the line that is held, beside their dots on a phone
 const PHONE = 480; // pixels: a narrower picture is a phone's
 const MANY = 45; // letters of their names, at most
+const FAR = 24; // pixels from a line's end to its name, over which both are seen as one
 
 const narrow = /[iljtfrI.,:;'|()[\] ]/;
 const wide = /[mwMW%@]/;
@@ -113,6 +114,22 @@ export function tick(value, most = 1e5) {
 }
 
 /**
+ * Round values in equal steps, about as many as there is room for.
+ * @param {number} low
+ * @param {number} high
+ * @param {number} room
+ * @returns {number[]}
+ */
+function evenly(low, high, room) {
+  const ten = 10 ** Math.floor(Math.log10((high - low) / room));
+  const step = [1, 2, 5, 10].map((each) => each * ten).find((each) => (high - low) / each <= room);
+  return Array.from(
+    { length: Math.floor(high / step + 1e-9) - Math.ceil(low / step - 1e-9) + 1 },
+    (_, at) => Number(((Math.ceil(low / step - 1e-9) + at) * step).toPrecision(12)),
+  );
+}
+
+/**
  * Values to mark on an axis, none closer than so many pixels to the next.
  * @param {Scale} scale
  * @param {number} apart
@@ -120,16 +137,7 @@ export function tick(value, most = 1e5) {
  */
 export function ticksOf({ low, high, linear, from, to }, apart) {
   const room = Math.max(2, Math.abs(to - from) / apart);
-  if (linear) {
-    const ten = 10 ** Math.floor(Math.log10((high - low) / room));
-    const step = [1, 2, 5, 10]
-      .map((each) => each * ten)
-      .find((each) => (high - low) / each <= room);
-    return Array.from(
-      { length: Math.floor(high / step + 1e-9) - Math.ceil(low / step - 1e-9) + 1 },
-      (_, at) => Number(((Math.ceil(low / step - 1e-9) + at) * step).toPrecision(12)),
-    );
-  }
+  if (linear) return evenly(low, high, room);
   const [first, last] = [Math.floor(Math.log10(low) + 1e-9), Math.ceil(Math.log10(high) - 1e-9)];
   const within = (value) => value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9);
   const every = (digits, step) =>
@@ -138,6 +146,10 @@ export function ticksOf({ low, high, linear, from, to }, apart) {
       .flatMap((power) => digits.map((digit) => Number(`${digit}e${power}`)))
       .filter(within);
   const fine = every([1, 2, 5], 1);
+  if (fine.length < 3 && high / low < 8) {
+    const even = evenly(low, high, room / 2); // the closest two are at the upper end
+    if (even.length > fine.length) return even;
+  }
   if (fine.length <= Math.min(room, 8)) return fine;
   for (let step = 1; ; step += 1) {
     const found = every([1], step);
@@ -399,7 +411,9 @@ function names(spec, frame, trails, places) {
       const middle = high + height / 2;
       const tie =
         `<path d="M${fixed(end[0])} ${fixed(end[1])}L${fixed(right + 6)} ${fixed(middle)}h6" ` +
-        `stroke="${colourOf(series, at)}" class="chart-tie"/>`;
+        (right - end[0] > FAR
+          ? 'class="chart-leader chart-far"/>' // in a line's own colour it would read as data
+          : `stroke="${colourOf(series, at)}" class="chart-tie"/>`);
       places.take({
         left: right + 4,
         right: right + 15 + Math.max(...words.map(widthOf)),
@@ -438,7 +452,7 @@ export function frameOf(spec, width) {
   const [left, right, top, bottom] = [
     (spec.y.linear || spec.y.unit ? 52 : 46) + beside,
     width - gutter.width,
-    26,
+    spec.at?.x === undefined ? 26 : 32, // its words stand between the name of the axis and the top
     height - 40,
   ];
   const xs = finite(spec.xs);

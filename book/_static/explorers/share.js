@@ -1,5 +1,6 @@
 // What a reader takes along: lines for Python and a terminal that give the same answers, a table,
 // JSON, a frame for another page.
+import { displayed } from './answers_table.js';
 import { asked, cutOf, deviceOf, EXACT, kindsOf, load, nameOf, priceOf, wattsOf } from './costs.js';
 import { isOwn, textOf } from './own_models.js';
 
@@ -115,7 +116,9 @@ export function markdown(keys, found, names) {
   return [
     row(['', ...names]),
     row(['---', ...names.map(() => '--:')]),
-    ...keys.map((key) => row([name(key), ...found.map(({ by }) => by?.get(key)?.shown ?? '–')])),
+    ...keys.map((key) =>
+      row([name(key), ...found.map(({ by }) => (by?.has(key) ? displayed(by.get(key)) : '–'))]),
+    ),
   ].join('\n');
 }
 
