@@ -68,7 +68,7 @@ def layer_by_layer(
         one, parts = replace(block, layers=1), tuple(map(_called, block.parts))
         ops = tuple(_in_turn(model, one, run))
         found += [LayerWork(parts, Ledger(ops, own=own)) for own in _own(model, one, layers)]
-        first = layers.stop
+        first += int(block.layers)
     return (*found, LayerWork(("unembedding",), Ledger(tuple(behind), own=model.own)))
 
 
