@@ -18,7 +18,15 @@ SETTLED = "(one) => document.querySelector(one)?.dataset.settled"
 MORE = f"([one, before]) => Number(({SETTLED})(one)) > before"
 EXPLORER = "[data-explorer]"
 #: At once, also where the page scrolls smoothly.
-CENTRED = "(each) => each.scrollIntoView({ block: 'center', behavior: 'instant' })"
+#: Until it stays there, as sections on the way are laid out when one comes near.
+CENTRED = """async (each) => {
+  for (let [before, after] = [NaN, 0]; before !== after; ) {
+    before = scrollY;
+    each.scrollIntoView({ block: 'center', behavior: 'instant' });
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    after = scrollY;
+  }
+}"""
 #: After these what was laid out anew has been drawn, and told to whoever observes its size.
 TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 #: The network is cut: only the site itself answers.
