@@ -66,10 +66,15 @@ interface Suggestion {
   here?(state: State): { state: State; say: string };
 }
 
-/** The numbers behind an explorer: the first column heads its row. */
+/**
+ * The numbers behind an explorer: the first column heads its row. A unit stands in brackets at the
+ * end of a column's name, or in a column called "unit".
+ */
 interface Table {
   columns: string[];
-  rows: (string | number | null | undefined)[][];
+  rows: (string | number | boolean | null | undefined)[][];
+  /** What a page says in place of keys in the first column. */
+  words?: Record<string, string>;
 }
 
 // ---------------------------------------------------------------- charts
@@ -177,6 +182,8 @@ interface Box {
   top: number;
   bottom: number;
   far?: boolean;
+  /** Which of its sides the words stand at. */
+  anchor?: 'start' | 'middle' | 'end';
 }
 
 // ---------------------------------------------------------------- pages

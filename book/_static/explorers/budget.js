@@ -10,7 +10,7 @@ import {
   loss_hoffmann,
 } from './generated/of_budget.js';
 import { deviceChoices, deviceNamed } from './models.js';
-import { counted, percent, plain, quantity, sweep } from './numbers.js';
+import { amount, counted, percent, plain, quantity, sweep } from './numbers.js';
 
 // What costlib says of memory, of failures, and of what a budget buys: printed by SymPy.
 // costlib: fewest(held, usable) = costlib.units.numbers.ceil_div(held, usable)
@@ -304,16 +304,7 @@ export function compute(state) {
 const finite = (value) => (Number.isFinite(value) && value < 1e7 ? value : null);
 const only = (values, at, value) => values.map((each) => (each === at ? value : null));
 const money = (dollars) =>
-  dollars >= 999500
-    ? `${plain(dollars / 1e6)} million dollars`
-    : `${plain(Math.round(dollars))} dollars`;
-const billions = (size) =>
-  size >= 1e12
-    ? `${plain(size / 1e12, 3)} trillion`
-    : size >= 1e9
-      ? `${plain(size / 1e9, 3)} billion`
-      : `${plain(size / 1e6, 3)} million`;
-
+  dollars >= 999500 ? `$${amount(dollars, 4)}` : `$${plain(Math.round(dollars))}`;
 /** A span of seconds in the unit that suits it. */
 export function span(seconds) {
   /** @type {[seconds: number, unit: string][]} */
@@ -333,10 +324,10 @@ export function charts(state, r) {
   const lasts = finite(r.lost.days) ? span(DAY * r.lost.days) : 'No end';
   return [
     {
-      title: `Loss against size, at 6PT = ${plain(r.budget, 3)} FLOPs`,
+      title: `Loss by size of the model, for a budget of ${plain(r.budget, 3)} FLOPs`,
       alt:
-        `A valley: ${billions(chosen.size)} parameters reach ${plain(chosen.loss)}, the best ` +
-        `size, ${billions(best.size)}, ${plain(best.loss)}.`,
+        `A valley: ${amount(chosen.size)} parameters reach ${plain(chosen.loss)}, the best ` +
+        `size, ${amount(best.size)}, ${plain(best.loss)}.`,
       x: { label: 'parameters' },
       y: { label: 'loss', linear: true, range: [best.loss - room, most + room] },
       xs: sizes,
@@ -345,7 +336,7 @@ export function charts(state, r) {
         { label: state.model, scatter: true, colour: 1, ys: only(sizes, chosen.size, chosen.loss) },
         { label: 'best size', scatter: true, colour: 2, ys: only(sizes, best.size, best.loss) },
       ],
-      marks: [{ x: best.size, label: `best: ${billions(best.size)}` }],
+      marks: [{ x: best.size, label: `best: ${amount(best.size)}` }],
       at: { x: chosen.size, label: state.model },
       drag: (size) => along(r.budget, size),
       press: (way) => beside(r.budget, chosen.size, way),
@@ -387,7 +378,7 @@ export function summary(state, r) {
       'Time',
       `${span(r.seconds)} if nothing fails, ` +
         `${finite(lost.days) ? span(DAY * lost.days) : 'never finished'} with failures; ` +
-        `${plain(r.speed / state.devices)} tokens a second each`,
+        `each device does ${plain(r.speed / state.devices)} tokens a second`,
     ],
     ['Cost', `${plain(Math.round(r.hours))} device-hours: ${money(r.dollars)}`],
     ['Energy', `${quantity(r.energy * 1000, 'Wh')}`],
@@ -399,10 +390,10 @@ export function summary(state, r) {
         `${percent(lost.share)} of the time is work`,
     ],
     [
-      'Best size for this 6PT',
-      `${billions(best.size)} parameters and ${billions(best.count)} tokens, loss ` +
-        `${plain(best.loss)}; here ${billions(chosen.size)} and ${billions(chosen.count)}, ` +
-        `loss ${plain(chosen.loss)}`,
+      'Best size for this budget',
+      `${amount(best.size)} parameters and ${amount(best.count)} tokens, loss ` +
+        `${plain(best.loss)}. This run has ${amount(chosen.size)} and ` +
+        `${amount(chosen.count)}, and reaches ${plain(chosen.loss)}`,
     ],
   ];
 }
@@ -415,8 +406,8 @@ export function note(state, r) {
   return (
     `Days count ${quantity(r.each, 'FLOP')} a token, the ledger of a step without masked ` +
     `pairs, against ${quantity(r.peak, 'FLOP/s')}, the dense ` +
-    `${format(state.recipe, state.device)} peak. The valley is drawn for 6PT, six FLOPs for ` +
-    'each parameter and token, as its fit is. State is weights, gradients, master copy and ' +
+    `${format(state.recipe, state.device)} peak. The budget of the valley is 6PT, six FLOPs ` +
+    'for each parameter and token, as in its fit. State is weights, gradients, master copy and ' +
     `moments: activations come on top.${mixture}`
   );
 }
@@ -424,28 +415,30 @@ export function note(state, r) {
 export function table(state, r) {
   const { lost, best, chosen } = r;
   const rows = [
-    ['FLOPs a token', r.each],
-    ['FLOPs', r.flops],
-    ['days', r.days],
-    ['days with failures', lost.days],
-    ['device-hours', r.hours],
-    ['kWh', r.energy],
-    ['dollars', r.dollars],
-    ['tokens a second', r.speed],
-    ...Object.entries(r.state).map(([name, value]) => [`${name} B`, value]),
-    ['devices that hold the state', r.fewest],
-    ['state on each B', r.state.total / state.devices],
-    ['failures', lost.failures],
-    ['writing a checkpoint s', lost.write],
-    ['between failures s', lost.mean],
-    ['between checkpoints s', lost.work],
-    ['share that is work', lost.share],
-    ['6·parameters·tokens', r.budget],
-    ['parameters', chosen.size],
-    ['loss', chosen.loss],
-    ['best parameters', best.size],
-    ['best tokens', best.count],
-    ['best loss', best.loss],
+    ['work of a token', 'FLOP', r.each],
+    ['work of the run', 'FLOP', r.flops],
+    ['if nothing fails', 'days', r.days],
+    ['with failures', 'days', lost.days],
+    ['device-hours', '', r.hours],
+    ['energy', 'Wh', 1000 * r.energy],
+    ['cost', '$', r.dollars],
+    ['speed', 'tokens/s', r.speed],
+    ...Object.entries(r.state).map(([name, value]) => [STATE[name] ?? name, 'B', value]),
+    ['devices that can hold the state', '', r.fewest],
+    ['state on each, divided among all', 'B', r.state.total / state.devices],
+    ['failures to expect', '', lost.failures],
+    ['writing a checkpoint', 's', lost.write],
+    ['between failures', 'hours', lost.mean / 3600],
+    ['between checkpoints', 'minutes', lost.work / 60],
+    ['time that is work', 'share', lost.share],
+    ['6 × parameters × tokens', 'FLOP', r.budget],
+    ['parameters', '', chosen.size],
+    ['loss', '', chosen.loss],
+    ['best parameters', '', best.size],
+    ['best tokens', '', best.count],
+    ['best loss', '', best.loss],
   ];
-  return { columns: ['quantity', 'value'], rows };
+  return { columns: ['quantity', 'unit', 'value'], rows };
 }
+
+const STATE = { total: 'state', checkpoint: 'a checkpoint' };

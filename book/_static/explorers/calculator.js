@@ -512,10 +512,11 @@ export function table(_state, { keys, found, names }) {
     rows: keys.map((key) => [
       key,
       found.find(({ by }) => by?.has(key)).by.get(key).unit,
-      ...found
-        .map(({ by }) => by?.get(key)?.value ?? '')
-        .map((value) => (typeof value === 'boolean' ? String(value) : value)),
+      ...found.map(({ by }) => by?.get(key)?.value ?? ''),
     ]),
+    words: Object.fromEntries(
+      keys.map((key) => [key, found.find(({ by }) => by?.has(key)).by.get(key).name]),
+    ),
   };
 }
 

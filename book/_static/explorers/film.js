@@ -240,6 +240,8 @@ export function doing(run, event) {
 
 const SHADES = [0, 0.22, 0.38, 0.52, 0.64, 0.74, 0.82, 0.88];
 const f = (value) => value.toFixed(2);
+// Pixels of an entry, at most: on a low screen the line below is to be seen as well.
+const largest = () => Math.max(8, Math.min(12, (innerHeight - 500) / 26));
 const rect = (x, y, width, height, kind) =>
   `<rect x="${f(x)}" y="${f(y)}" width="${f(width)}" height="${f(height)}" class="${kind}"/>`;
 
@@ -438,7 +440,7 @@ function lay(explorer) {
   }));
   const keys = [
     ['film-key-computed', 'computed'],
-    ['film-key-moved', 'moved, stronger each time'],
+    ['film-key-moved', 'moved, a stronger blue each time'],
     ['film-key-held', 'in fast memory'],
     ['film-key-read', 'being read'],
     ['film-key-written', 'being written'],
@@ -491,7 +493,7 @@ export function draw(explorer, state, result) {
   const names = ['left', 'right'].map((side) => NAMES[state[side]]);
   const shares = both.map((run, at) => share(run, standings[at]));
   explorer.title.textContent = `After ${plain(clock)} entries moved`;
-  const cell = Math.min(8, ((width - (width < 480 ? 12 : 32)) / 2 - 4) / 27.4);
+  const cell = Math.min(largest(), ((width - (width < 480 ? 12 : 32)) / 2 - 4) / 27.4);
   explorer.panels.forEach((panel, at) => {
     const events = frame === clocks.length - 1 ? both[at].events.length : eventsBy(both[at], clock);
     panel.title.textContent =

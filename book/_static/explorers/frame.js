@@ -4,10 +4,12 @@ import { keysOf, named, withState } from './address.js';
 import { Chart } from './chart.js';
 import { copy, idle, make, otherThings, withUnits } from './dom.js';
 import { counted, plain } from './numbers.js';
+import { csv, tableOf } from './table.js';
 
 const POSITIONS = 1000; // of a slider
 const LONGEST = 8000; // letters of a link that programs pass on whole
 const REST = 100; // milliseconds without a change, and the address says it
+const SENTENCE = 100; // letters: what is longer has a row to itself
 const TWO = 640; // pixels, wide enough for two charts beside one another
 const AT_ONCE = 8; // steps ahead before the page is asked again whether it rests
 
@@ -125,17 +127,6 @@ export function stateFrom(controls, texts) {
 }
 
 /**
- * A table as CSV, with every digit.
- * @param {Table} table
- */
-export function csv(table) {
-  /** @param {unknown} value */
-  const cell = (value) =>
-    /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? '');
-  return [table.columns, ...table.rows].map((row) => row.map(cell).join(',')).join('\n');
-}
-
-/**
  * The entries of a list: value, words, perhaps what a pointer is told, perhaps their group.
  * @param {Choice[]} options
  */
@@ -182,6 +173,10 @@ export class Explorer {
     /** @type {(() => void) | undefined} */
     this.stop = undefined; // what plays, if the page has a film
     this.tried = ''; // the state of the suggestion that was taken
+    /** @type {HTMLElement | null} */
+    this.chosen = null; // its button
+    /** @type {{ button: HTMLElement, top: number } | null} */
+    this.pressed = null; // where it was on the screen
     this.deferred = new Map(); // what of a change is still to be done, by kind
     this.settled = 0; // changes of which nothing is left to do
     this.build();
@@ -328,15 +323,20 @@ export class Explorer {
     if (!this.page.tries) return [];
     this.seen = make('p', { class: 'explorer-said', role: 'status' });
     /** @param {Suggestion} suggestion */
-    const button = (suggestion) =>
-      make(
+    const button = (suggestion) => {
+      const begin = () => {
+        const { top } = each.getBoundingClientRect();
+        this.suggested(suggestion.here?.(this.state) ?? suggestion);
+        this.choose(each);
+        this.pressed = { button: each, top };
+      };
+      const each = make(
         'button',
-        {
-          type: 'button',
-          '.onclick': () => this.suggested(suggestion.here?.(this.state) ?? suggestion),
-        },
+        { type: 'button', 'aria-pressed': 'false', '.onclick': begin },
         suggestion.label,
       );
+      return each;
+    };
     return [
       make(
         'div',
@@ -346,6 +346,16 @@ export class Explorer {
       ),
       this.seen,
     ];
+  }
+
+  /**
+   * Marks the suggestion that is shown, or none.
+   * @param {HTMLElement | null} chosen
+   */
+  choose(chosen) {
+    for (const button of [this.chosen, chosen])
+      button?.setAttribute('aria-pressed', String(button === chosen));
+    this.chosen = chosen;
   }
 
   /**
@@ -495,7 +505,9 @@ export class Explorer {
     this.state = stateFrom(this.page.controls, texts);
     this.foreseeing = null;
     if (!this.spoken && this.live.textContent) this.live.textContent = '';
-    this.seen?.classList.toggle('explorer-over', this.tried !== this.held());
+    const isOver = this.tried !== this.held();
+    this.seen?.classList.toggle('explorer-over', isOver);
+    if (isOver) this.choose(null);
     if (remember)
       this.defer(
         'address',
@@ -565,7 +577,12 @@ export class Explorer {
     const words = this.page.summary?.(this.state, this.result) ?? [];
     this.summary.replaceChildren(
       ...words.map(([term, text]) =>
-        make('div', {}, make('dt', {}, term), make('dd', {}, ...withUnits(text))),
+        make(
+          'div',
+          { class: text.length > SENTENCE ? 'explorer-sentences' : null },
+          make('dt', {}, term),
+          make('dd', {}, ...withUnits(text)),
+        ),
       ),
     );
     this.warning.replaceChildren(...withUnits(this.page.warning?.(this.state, this.result) ?? ''));
@@ -575,6 +592,10 @@ export class Explorer {
     if (this.details.open) this.fillTable();
     if (this.own) this.own.hash = String(new URLSearchParams(this.state));
     this.fitted();
+    if (!this.pressed) return;
+    const { button, top } = this.pressed; // it stays where it was pressed, whatever grew above it
+    this.pressed = null;
+    scrollBy({ top: button.getBoundingClientRect().top - top, behavior: 'instant' });
   }
 
   drawCharts() {
@@ -620,38 +641,8 @@ export class Explorer {
   }
 
   fillTable() {
-    const { columns, rows } = this.table();
-    this.tableBox.replaceChildren(
-      make(
-        'table',
-        {},
-        make(
-          'thead',
-          {},
-          make('tr', {}, ...columns.map((text) => make('th', { scope: 'col' }, text))),
-        ),
-        make(
-          'tbody',
-          {},
-          ...rows.map((row) =>
-            make(
-              'tr',
-              {},
-              ...row.map((value, at) =>
-                at ? make('td', {}, shown(value)) : make('th', { scope: 'row' }, shown(value)),
-              ),
-            ),
-          ),
-        ),
-      ),
-    );
+    this.tableBox.replaceChildren(tableOf(this.table()));
   }
-}
-
-function shown(value) {
-  return typeof value === 'number'
-    ? value.toLocaleString('en', { maximumFractionDigits: 20, maximumSignificantDigits: 17 })
-    : String(value ?? '');
 }
 
 /**

@@ -1,6 +1,6 @@
 // Serving: a target for the wait, the largest batch that meets it, and what that gives and costs.
 import { make } from './dom.js';
-import { beyond, modelChoices } from './models.js';
+import { beyond, modelChoices, runs } from './models.js';
 import { bytes as inBytes, counted, percent, plain, quantity, sweep } from './numbers.js';
 import {
   bestBatch,
@@ -230,7 +230,7 @@ const together = (rate) => plain(rate < 1000 ? rate : Math.round(rate)); // as t
 
 export function charts(state, { frontier, best, lines, most, one }) {
   if (!most) return [];
-  const on = `${state.model} on ${state.shared === '1' ? '' : `${state.shared} × `}${state.device}`;
+  const on = runs(state);
   const chosen = (of) =>
     frontier.map((point) => (best && point.batch === best.batch ? of(point) : null));
   const slow = [...frontier].reverse(); // a chart's values rise
@@ -242,8 +242,8 @@ export function charts(state, { frontier, best, lines, most, one }) {
   return [
     {
       title: best
-        ? `${counted(best.batch, 'users')}, ${together(best.throughput)} tokens/s in total`
-        : `No batch has a TPOT of ${plain(state.target)} ms`,
+        ? `${on}: ${together(best.throughput)} tokens/s for ${counted(best.batch, 'users')}`
+        : `${on}: no batch has a TPOT of ${plain(state.target)} ms`,
       alt:
         `${on}: one sequence alone gets ${plain(1 / one)} tokens a second; ${plain(most)}, the ` +
         `most that fit, get ${plain(slow[0].perUser)} each and ${together(slow[0].throughput)} ` +
@@ -335,9 +335,9 @@ function helped({ target, shared }, { instead: other, server }) {
 }
 
 const LONG = {
-  weights: 'weights',
-  caches: 'caches',
-  activations: 'activations',
+  weights: 'reading weights',
+  caches: 'reading caches',
+  activations: 'moving activations',
   arithmetic: 'arithmetic',
   messages: 'messages',
 };
@@ -351,10 +351,12 @@ export function binding(parts) {
 
 function limitsInWords({ even, bend }, most) {
   const from = (batch, what) =>
-    batch <= most ? `${what} from ${plain(Math.max(1, Math.round(batch)))}` : `${what} never`;
+    batch <= most
+      ? `, ${what} from a batch of ${plain(Math.max(1, Math.round(batch)))} on`
+      : `, ${what} at no batch that fits`;
   return (
-    `weights first, ${from(even, 'caches')}, ${from(bend, 'arithmetic')}; memory is full at ` +
-    `${plain(most)}${bend > most ? ', where fewer bits would make room' : ''}`
+    `reading weights at first${from(even, 'reading caches')}${from(bend, 'arithmetic')}; ` +
+    `memory is full at ${plain(most)}${bend > most ? ', and fewer bits would make room' : ''}`
   );
 }
 
@@ -372,23 +374,23 @@ export function summary(state, result) {
   if (!best)
     return [
       ['Out of reach', `one sequence alone takes ${quantity(one, 's')}; ${helps}`],
-      ['Limits', limitsInWords(lines, most)],
+      ['What limits a step', limitsInWords(lines, most)],
     ];
   const [what, share] = binding(parts);
   return [
     [
       'Each user',
-      `${plain(1 / best.perToken)} tokens a second, ${quantity(best.perToken, 's')} each; ` +
+      `${plain(1 / best.perToken)} tokens a second: TPOT ${quantity(best.perToken, 's')}, ` +
         `TTFT ${quantity(first, 's')}`,
     ],
     [
       'All users',
-      `${together(best.throughput)} tokens a second from a batch of ${plain(best.batch)}; ` +
-        `${best.limit === 'memory' ? 'memory ends it' : 'the target ends it'}`,
+      `${together(best.throughput)} tokens a second, with a batch of ${plain(best.batch)}: a ` +
+        `larger one would ${best.limit === 'memory' ? 'not fit' : 'miss the target'}`,
     ],
     ['Per million tokens', `output ${money(dollars)}, input ${money(read)}`],
-    ['Binds', `${what}, ${percent(share)} of the step`],
-    ['What limits', limitsInWords(lines, most)],
+    ['Takes longest', `${what}, ${percent(share)} of a step`],
+    ['What limits a step', limitsInWords(lines, most)],
   ];
 }
 
@@ -455,16 +457,16 @@ export function draw(explorer, _state, { parts, best, keeps, server }) {
 export const warning = (state) => beyond(state.model, state.context, 1);
 
 export const note = () =>
-  'A step is op by op the larger of computing and moving, at the peak rates of the ' +
-  'datasheet, and its bar shows that one alone: what is read while more is computed is not ' +
-  'in it. Messages are added. A tenth of the memory is reserved. The prefill of prompts in ' +
-  'between is left out here, and the film of a server shows it.';
+  'Each op takes as long as its computing or its moving, whichever is longer, at the peak rates ' +
+  'of the datasheet. Only the longer of the two is in the bar. Messages are added. A tenth of ' +
+  'the memory is reserved. The prefill of prompts in between is left out here, and the film of a ' +
+  'server shows it.';
 
 export function table(state, { frontier, server }) {
   return {
     columns: [
       'batch',
-      'TPOT s',
+      'TPOT (s)',
       'tokens/s per user',
       'tokens/s in total',
       '$ per million output tokens',

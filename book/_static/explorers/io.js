@@ -102,6 +102,13 @@ const PASSES = {
   forward: {
     algorithms: ['naive', 'flash', 'flash2', 'small_cache', 'stored_scores'],
     names: ['standard', 'FlashAttention-1', 'FlashAttention-2', 'small cache', 'stored scores'],
+    said: [
+      'the standard algorithm',
+      'FlashAttention-1',
+      'FlashAttention-2',
+      'the small-cache algorithm',
+      'the algorithm that stores scores',
+    ],
     hues: [3, 1, 0, 2, 5], // as the chapter's figures have them
     bound: io_bound,
     compulsory: io_compulsory,
@@ -116,6 +123,13 @@ const PASSES = {
       'two passes',
       'stored score gradients',
       'four passes',
+    ],
+    said: [
+      'FlashAttention-1',
+      'FlashAttention-2',
+      'the algorithm in two passes',
+      'the one that stores score gradients',
+      'the algorithm in four passes',
     ],
     hues: [1, 0, 4, 5, 2],
     bound: io_backward_bound,
@@ -165,6 +179,7 @@ export function overtakes(state, points) {
   return high;
 }
 
+const MARKED = ['T4', 'H100-SXM', 'Trainium'];
 const SHOWN = [16, 16777216]; // memories that the chart shows, and further where the state is
 
 export function compute(state) {
@@ -176,46 +191,36 @@ export function compute(state) {
 }
 
 /**
- * On-chip memory of one core, in entries of two bytes: sizes that several devices share come once.
- */
-export function chips() {
-  const found = new Map();
-  for (const { name, on_chip: size } of devices)
-    if (size) found.set(size / 2, [...(found.get(size / 2) ?? []), name]);
-  return [...found].sort((a, b) => a[0] - b[0]);
-}
-
-/**
  * Where no more fast memory helps the third algorithm: it moves inputs and outputs alone.
  */
 const flat = (state, points) =>
   points.find(({ runs }) => runs[2] && total(runs[2]) <= of(state).compulsory(state.N, state.d))?.M;
 
-/** What moves the fewest entries of all that fit: how many, and its name. */
+/** What moves the fewest entries of all that fit: how many, and what it is called in a sentence. */
 const leastOf = (state, { runs }) =>
   of(state)
-    .names.flatMap((name, which) => (runs[which] ? [[total(runs[which]), name]] : []))
+    .said.flatMap((name, which) => (runs[which] ? [[total(runs[which]), name]] : []))
     .sort((a, b) => a[0] - b[0])[0];
 
 export function charts(state, { points, here, overtaken }) {
   const { names, hues } = of(state);
-  const shown = chips().filter(([, names]) =>
-    names.some((name) => /^(A100-80GB|H100-SXM|T4)$/.test(name)),
-  );
+  const shown = devices.filter(({ name }) => MARKED.includes(name));
   const rings = [
     [overtaken, `${names[2]} overtake${/s$/.test(names[2]) ? '' : 's'}`],
-    [flat(state, points), 'inputs and outputs alone'],
+    [flat(state, points), 'inputs and outputs alone', true],
   ]
     .filter(([M]) => M)
-    .map(([M, label]) => ({ x: M, y: total(at(state, M).runs[2]), label }));
+    .map(([M, label, minor]) => ({ x: M, y: total(at(state, M).runs[2]), label, minor }));
   const best = leastOf(state, here);
   const times =
     best && best[0] > 1.005 * here.bound
-      ? `${plain(best[0] / here.bound, 3)} times the bound`
+      ? `${plain(best[0] / here.bound, 3)} times the lower bound`
       : 'as little as any schedule can';
   return [
     {
-      title: best ? `Least moved here: ${best[1]}, ${times}` : 'Nothing fits in so little',
+      title: best
+        ? `At M = ${plain(state.M)}, ${best[1]} moves the least: ${times}`
+        : 'No algorithm fits in so little',
       alt:
         `At M = ${plain(state.M)}: ` +
         `${names.map((name, which) => `${name} ${plain(total(here.runs[which]))}`).join(', ')}; ` +
@@ -237,7 +242,7 @@ export function charts(state, { points, here, overtaken }) {
       marks: [
         ...rings,
         { x: state.d ** 2, label: 'M = d²' },
-        ...shown.map(([M, names]) => ({ x: M, label: names[0], minor: true })),
+        ...shown.map(({ name, on_chip: size }) => ({ x: size / 2, label: name, minor: true })),
       ],
       at: { x: state.M, label: `M = ${plain(state.M)}` },
       drag: (M) => ({ M: String(Math.round(M)) }),
@@ -257,8 +262,8 @@ function inWords(state, here) {
   const standard =
     times > 1 ? ` The standard algorithm moves ${plain(times, 3)} times as many.` : '';
   return (
-    `Beside a fast memory of ${room}, ${least[1]} moves the fewest entries from and to slow ` +
-    `memory: ${plain(least[0], 9)}.${standard} No order of computing moves fewer than ` +
+    `With a fast memory of ${room}, ${least[1]} moves the least from and to slow memory: ` +
+    `${plain(least[0], 9)} entries.${standard} No order of computing moves fewer than ` +
     `${plain(Math.ceil(here.bound), 9)}.`
   );
 }
@@ -286,33 +291,19 @@ export function summary(state, { here, overtaken }) {
   ];
 }
 
-export function note() {
-  const known = chips().map(([M, names]) => `${plain(M)} ${names.join(', ')}`);
-  return (
-    'Blocks are the largest of their shape that fit with everything else that must be held, in ' +
-    'the order in which best_blocks names them: square tiles, or whole rows beside a single row ' +
-    `of what streams past. On-chip memory, entries of two bytes: ${known.join('; ')}.`
-  );
-}
+export const note = () =>
+  'Blocks are the largest of their shape that fit with everything else that must be held, in the ' +
+  'order in which best_blocks names them: square tiles, or whole rows beside a single row of ' +
+  'what streams past. M of a device is the on-chip memory of one core in entries of two bytes.';
 
 export function table(state, { points }) {
+  const { names } = of(state);
   return {
-    columns: [
-      'M',
-      ...of(state).names.flatMap((name) => [
-        `${name} blocks`,
-        `${name} reads`,
-        `${name} writes`,
-        `${name} peak`,
-      ]),
-      'lower bound',
-    ],
-    rows: points.map((p) => [
-      p.M,
-      ...p.runs.flatMap((run, which) =>
-        run ? [sizes(p.blocks[which]), ...run] : ['', '', '', ''],
+    columns: ['M', 'algorithm', 'blocks', 'reads', 'writes', 'held at most', 'lower bound'],
+    rows: points.flatMap(({ M, runs, blocks, bound }) =>
+      names.flatMap((name, which) =>
+        runs[which] ? [[M, name, sizes(blocks[which]), ...runs[which], bound]] : [],
       ),
-      p.bound,
-    ]),
+    ),
   };
 }

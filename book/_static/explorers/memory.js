@@ -1,7 +1,7 @@
 // What a device's memory holds, how far batch and context can go, and what kind of cache it takes.
 import { make } from './dom.js';
 import { fits, fits_window, memory, memory_window } from './generated/formulas.js';
-import { beyond, deviceChoices, deviceNamed, modelChoices, modelNamed } from './models.js';
+import { beyond, deviceChoices, deviceNamed, modelChoices, modelNamed, runs } from './models.js';
 import { bytes as inBytes, counted, percent, plain, quantity, sweep } from './numbers.js';
 
 const BYTES = [
@@ -155,12 +155,14 @@ export function holds(model, { batch, context, capacity, precision }) {
 /** What kind of cache a model has. */
 const kindOf = ({ latent, heads, kv_heads: few }) =>
   latent
-    ? 'latents'
+    ? 'latents (MLA)'
     : few === heads
-      ? 'a KV head for each query head'
+      ? 'a KV head for each query head (MHA)'
       : few === 1
-        ? 'one KV head'
-        : `${few} KV heads for ${heads}`;
+        ? `one KV head for ${heads} query heads (MQA)`
+        : `${few} KV heads for ${heads} query heads (GQA)`;
+
+const OWN = 'its own cache';
 
 /** The same model with other ways to keep keys and values: those that differ from what it has. */
 export function variants(model, window) {
@@ -169,19 +171,19 @@ export function variants(model, window) {
   const found = [
     ['a KV head for each query head (MHA)', { ...plainCache, per_layer: per(model.heads) }],
     [
-      'a quarter as many (GQA)',
+      'a KV head for four query heads (GQA)',
       model.heads % 4 ? null : { ...plainCache, per_layer: per(model.heads / 4) },
     ],
-    ['one (MQA)', { ...plainCache, per_layer: per(1) }],
+    ['one KV head for all query heads (MQA)', { ...plainCache, per_layer: per(1) }],
     [`latents of ${LATENT} (MLA)`, { ...plainCache, per_layer: LATENT }],
     [
-      `as it is, with a window of ${plain(window)}`,
+      `its own cache, with a window of ${counted(window, 'tokens')}`,
       { ...model, global_layers: 0, local_layers: model.layers, window },
     ],
   ];
   const wide = !(model.window && model.local_layers);
   const same = (variant) => wide && !variant.window && variant.per_layer === model.per_layer;
-  return [['as it is', model], ...found.filter(([, variant]) => variant && !same(variant))];
+  return [[OWN, model], ...found.filter(([, variant]) => variant && !same(variant))];
 }
 
 const SHOWN = [128, 2097152]; // contexts that the chart shows, and further where the state is
@@ -239,7 +241,7 @@ export function charts(state, { contexts, curves, capacity, rows }) {
   const even = reaching(cacheOf, parts[0], contexts.at(-1));
   const rings = [
     [longest, `full at ${counted(longest, 'tokens')}`],
-    [even, `as much as all weights: ${plain(even)}`],
+    [even, `as large as the weights: ${counted(even, 'tokens')}`],
   ]
     .filter(([context]) => within(context))
     .map(([x, label]) => ({ x, y: cacheOf(x), label }));
@@ -247,23 +249,26 @@ export function charts(state, { contexts, curves, capacity, rows }) {
     {
       title:
         room <= 0
-          ? `Weights alone do not fit on ${state.device}`
+          ? `${runs(state)}: the weights alone do not fit`
           : state.batch > largestBatch
-            ? `No room for ${plain(state.batch)}: only ${counted(largestBatch, sequences)} fit`
-            : `Room for ${counted(largestBatch, sequences)}`,
-      alt: `As it is, at ${counted(state.context, 'tokens')} and batch ${plain(state.batch)}.`,
+            ? `${runs(state)}: no room for ${plain(state.batch)}, only for ` +
+              `${counted(largestBatch, sequences)}`
+            : `${runs(state)}: room for ${counted(largestBatch, sequences)}`,
+      alt:
+        `With its own cache, at ${counted(state.context, 'tokens')} and batch ` +
+        `${plain(state.batch)}.`,
       x: {
         label: 'tokens in the context',
         range: [Math.min(SHOWN[0], state.context), Math.max(SHOWN[1], state.context)],
       },
-      y: { label: 'bytes of cache', unit: 'B' },
+      y: { label: 'KV caches', unit: 'B' },
       xs: contexts,
       series: curves.map(({ name, ys }, at) => ({
         label: SHORT[name] ?? (at ? 'with a window' : name),
         quiet: at > 0,
         ys,
       })),
-      marks: [...rings, ...(room > 0 ? [{ y: room, label: 'room beside the weights' }] : [])],
+      marks: [...rings, ...(room > 0 ? [{ y: room, label: 'room for caches' }] : [])],
       at: { x: state.context, label: counted(state.context, 'tokens') },
       drag: (context) => ({ context: String(Math.round(context)) }),
     },
@@ -272,8 +277,8 @@ export function charts(state, { contexts, curves, capacity, rows }) {
 
 const SHORT = {
   'a KV head for each query head (MHA)': 'MHA',
-  'a quarter as many (GQA)': 'GQA, a quarter',
-  'one (MQA)': 'MQA',
+  'a KV head for four query heads (GQA)': 'GQA, a quarter',
+  'one KV head for all query heads (MQA)': 'MQA',
   [`latents of ${LATENT} (MLA)`]: 'latents (MLA)',
 };
 
@@ -338,14 +343,14 @@ export function draw(explorer, state, { rows, capacity }) {
   explorer.extra ??= explorer.rest.appendChild(make('div', { class: 'explorer-panel' }));
   const most = Math.max(capacity, ...rows.map(({ parts }) => total(parts)));
   const within = (name, [, cache]) =>
-    name !== 'as it is' && cache === rows[0].parts[1]
-      ? ', as much as it is: the context is within the window'
+    name !== OWN && cache === rows[0].parts[1]
+      ? ', as without a window, because the context is shorter'
       : '';
   const bars = rows.map(({ name, parts, largestBatch, largestContext }) =>
     make(
       'div',
       { class: 'explorer-held' },
-      make('span', {}, name === 'as it is' ? `as it is: ${kindOf(modelNamed(state.model))}` : name),
+      make('span', {}, name === OWN ? `${OWN}: ${kindOf(modelNamed(state.model))}` : name),
       barOf(parts, capacity, most),
       make(
         'span',
@@ -371,13 +376,20 @@ export function draw(explorer, state, { rows, capacity }) {
 export const warning = (state) => beyond(state.model, state.context);
 
 export const note = () =>
-  'Only the cache differs between the bars: weights are those of the model as it is. A tenth ' +
+  'Only the cache differs between the bars, and the weights are the model’s own. A tenth ' +
   'of the device is reserved for the driver, workspaces and gaps. Left out: other programs ' +
   'on it.';
 
 export function table(_state, { rows }) {
   return {
-    columns: ['cache', 'weights B', 'cache B', 'activations B', 'largest batch', 'longest context'],
+    columns: [
+      'kind of cache',
+      'weights (B)',
+      'cache (B)',
+      'activations (B)',
+      'largest batch',
+      'longest context (tokens)',
+    ],
     rows: rows.map(({ name, parts, largestBatch, largestContext }) => [
       name,
       ...parts,

@@ -1,6 +1,6 @@
 // A mesh: devices as tensor · context · pipeline · data, what each holds, where a step
 // goes.
-import { copy, make } from './dom.js';
+import { copy, make, withUnits } from './dom.js';
 import {
   PARTS,
   chunkDegrees,
@@ -403,8 +403,8 @@ function box(explorer, axis) {
     'div',
     { class: 'mesh-axis', 'data-axis': axis },
     make('p', {}, axis, count),
-    tiles,
     make('div', { class: 'explorer-pair' }, less, more),
+    tiles,
   );
   return { axis, element, count, tiles, less, more };
 }
@@ -495,7 +495,8 @@ export function build(explorer) {
     { class: 'mesh-axes', role: 'group', 'aria-label': 'The mesh' },
     ...explorer.boxes.map(({ element }) => element),
   );
-  explorer.links = make('p', { class: 'explorer-note' });
+  explorer.name = make('p', { class: 'explorer-title' });
+  explorer.links = make('ul', { class: 'explorer-legend mesh-links' });
   explorer.bars = make('div', {});
   explorer.code = make('pre', {
     class: 'mesh-code',
@@ -507,13 +508,21 @@ export function build(explorer) {
   const buttons = make(
     'div',
     { class: 'explorer-buttons' },
-    button('Fold it for me', () => foldBest(explorer)),
+    button('Find the fastest plan that fits', () => foldBest(explorer)),
     button('Copy the Python', () =>
       copy(explorer.code.textContent).then(() => explorer.say('The line is copied.')),
     ),
   );
   explorer.stage.append(
-    make('div', { class: 'explorer-panel' }, explorer.axes, explorer.links, explorer.bars),
+    make(
+      'div',
+      { class: 'explorer-panel' },
+      explorer.name,
+      explorer.axes,
+      make('p', { class: 'explorer-note mesh-hint' }, 'Drag a factor to another axis.'),
+      explorer.links,
+      explorer.bars,
+    ),
   );
   explorer.stage.after(buttons, explorer.live);
   explorer.rest.append(explorer.code);
@@ -522,7 +531,7 @@ export function build(explorer) {
 // Every fold is tried in slices of a few milliseconds, so that the page goes on.
 function foldBest(explorer) {
   const [begun, folds] = [JSON.stringify(explorer.state), tried(planOf(explorer.state))];
-  explorer.say('Looking at every fold …');
+  explorer.say('Trying every plan …');
   const slice = () => {
     if (JSON.stringify(explorer.state) !== begun) return explorer.say('');
     for (const until = performance.now() + 10; performance.now() < until; ) {
@@ -537,7 +546,7 @@ function foldBest(explorer) {
 function foldTo(explorer, best) {
   if (!best)
     return explorer.say(
-      'No fold of these devices has room for it: take more of them, or shorter sequences.',
+      'No plan on these devices has room for it: take more of them, or shorter sequences.',
     );
   const next = {
     ...explorer.state,
@@ -549,8 +558,8 @@ function foldTo(explorer, best) {
   };
   explorer.set(folded(next, best));
   return explorer.say(
-    `The fastest that fits, of all folds with context ${best.context}: tensor ` +
-      `${best.tensor}, pipeline ${best.pipeline}, data ${best.data}` +
+    `The fastest plan that fits, with context ${best.context}: tensor ${best.tensor}, ` +
+      `pipeline ${best.pipeline}, data ${best.data}` +
       `${best.expert > 1 ? `, of which ${best.expert} share the experts` : ''}, ZeRO ` +
       `${best.zero}, stages in ${counted(best.chunks, 'chunks')}, microbatch ` +
       `${best.microbatch}, ${best.recompute === 'full' ? 'every layer' : 'nothing'} computed ` +
@@ -605,14 +614,17 @@ function drawAxes(explorer, state, plan, at) {
     each.key = key;
   }
   const { links, devices } = nodeNamed(plan.node);
-  const key = (name) => make('span', { class: name, 'aria-hidden': 'true' });
   explorer.links.replaceChildren(
-    'Drag a factor to another axis. ',
-    key('mesh-tile mesh-key'),
-    `within a node of ${devices}: ${quantity(links.node[0], 'B/s')} `,
-    key('mesh-tile mesh-tile-far mesh-key'),
-    `between nodes: ${quantity(links.network[0], 'B/s')}`,
+    ...[
+      ['mesh-tile mesh-key', `in a node of ${devices}: ${quantity(links.node[0], 'B/s')}`],
+      ['mesh-tile mesh-tile-far mesh-key', `across nodes: ${quantity(links.network[0], 'B/s')}`],
+    ].map(([name, text]) =>
+      make('li', {}, make('span', { class: name, 'aria-hidden': 'true' }), ...withUnits(text)),
+    ),
   );
+  explorer.name.textContent =
+    `${plan.model} on ${counted(plan.devices, 'devices')}, ` +
+    `${counted(plan.devices / devices, 'nodes')} of ${plan.node}`;
 }
 
 export function draw(explorer, state, result) {
@@ -681,7 +693,7 @@ export function summary(
     0,
   );
   return [
-    ['Binds', `${binds}: ${percent(parts[binds] / spent)} of a step`],
+    ['Takes longest', `${binds}: ${percent(parts[binds] / spent)} of a step`],
     ['Tokens', `${plain(tokens)} a second, all devices together`],
     [
       'Messages',
@@ -704,15 +716,16 @@ export const note = (state) =>
 
 export function table(_state, { parts, sending, memory, total: held, step: spent }) {
   const rows = [
-    ...Object.entries(parts).map(([name, value]) => ['seconds of a step', name, value]),
-    ['seconds of a step', 'step', spent],
+    ...Object.entries(parts).map(([name, value]) => ['a step', name, 's', value]),
+    ['a step', 'all', 's', spent],
     ...Object.entries(sending).map(([name, value]) => [
-      'seconds of messages, hidden or not',
+      'messages, hidden or not',
       name,
+      's',
       value,
     ]),
-    ...Object.entries(memory).map(([name, value]) => ['bytes of the fullest device', name, value]),
-    ['bytes of the fullest device', 'all', held],
+    ...Object.entries(memory).map(([name, value]) => ['the fullest device', name, 'B', value]),
+    ['the fullest device', 'all', 'B', held],
   ];
-  return { columns: ['what', 'of', 'value'], rows };
+  return { columns: ['of', 'what', 'unit', 'value'], rows };
 }

@@ -9,6 +9,13 @@ export const modelChoices = models.map(({ name }) => [name, name]);
 export const deviceChoices = devices.map(({ name }) => [name, name]);
 
 /**
+ * Whose numbers these are: a model on a device, or on several that share it.
+ * @param {State} state
+ */
+export const runs = ({ model, device, shared = '1' }) =>
+  `${model} on ${shared === '1' ? '' : `${shared} × `}${device}`;
+
+/**
  * What is to be said of so many tokens in a cache, and others that join them: that the model has
  * learned fewer positions, or was trained for a shorter context.
  * @param {string} name

@@ -62,6 +62,19 @@ export function quantity(value, unit, digits = 4) {
   return `${formatted(value / scale, digits)} ${prefix}${unit}`;
 }
 
+/** @type {[scale: number, word: string][]} */
+const WORDS = [
+  [1e12, 'trillion'],
+  [1e9, 'billion'],
+  [1e6, 'million'],
+];
+
+/** A large number in words, where no letter could be taken for a unit: 59.8 million. */
+export function amount(value, digits = 3) {
+  const [scale, word] = WORDS.find(([each]) => value >= each * 0.99999) ?? [];
+  return word ? `${formatted(value / scale, digits)} ${word}` : plain(value);
+}
+
 /** A sum of money: in cents, of thousands in dollars; two digits of what is less than ten cents. */
 export function dollars(value) {
   if (value >= 0.0995 && value < 1000) return `$${value.toFixed(2)}`;

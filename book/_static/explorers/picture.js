@@ -1,6 +1,6 @@
 // The picture of a chart as SVG text: axes, lines, dots, and words beside what they name. No
 // document is needed.
-import { plain, quantity } from './numbers.js';
+import { amount, plain, quantity } from './numbers.js';
 
 /** The hues of the book's figures, in its order. */
 export const COLOURS = [
@@ -15,6 +15,9 @@ export const COLOURS = [
 const DASHES = ['', '8 4', '2 3', '10 3 2 3', '1 4', '6 2', '4 4'];
 const LINE = 14; // pixels, of a line of words
 const SAME = 7; // pixels between dots that look like one
+const FEW = 3; // values on the line that is held, beside their dots on a phone
+const PHONE = 480; // pixels: a narrower picture is a phone's
+const MANY = 45; // letters of their names, at most
 const FAR = 24; // pixels from a line's end to its name, over which both are seen as one
 
 const narrow = /[iljtfrI.,:;'|()[\] ]/;
@@ -36,7 +39,7 @@ export function widthOf(text) {
 /** @param {string} text */
 const guess = (text) =>
   [...text].reduce(
-    (sum, c) => sum + (narrow.test(c) ? 4.4 : wide.test(c) ? 11.4 : /[A-Z]/.test(c) ? 8.6 : 7.4),
+    (sum, c) => sum + (narrow.test(c) ? 4 : wide.test(c) ? 10.4 : /[A-Z]/.test(c) ? 7.9 : 6.7),
     0,
   );
 
@@ -167,6 +170,7 @@ const crosses = (one, other) =>
   one.bottom > other.top;
 
 const COLUMN = 24; // pixels
+const AIR = 3; // pixels between words and a line beside them
 
 /**
  * Keeps words apart: gives each the first free place of those it could have, the one least crossed
@@ -194,11 +198,13 @@ class Places {
   }
 
   /**
-   * How many points on lines a box covers; more than some is not counted.
+   * How many points on lines a box covers or nearly touches; more than some is not counted.
    * @param {Box} box
    * @param {number} some
    */
-  crossed({ left, right, top, bottom }, some) {
+  crossed(box, some) {
+    const { top, bottom } = box;
+    const [left, right] = [box.left - AIR, box.right + AIR];
     let count = 0;
     for (let column = Math.floor(left / COLUMN); column <= right / COLUMN; column += 1) {
       const points = this.columns[column] ?? [];
@@ -239,30 +245,39 @@ class Places {
    */
   beside(x, y, r, width, height, below = -Infinity) {
     const [near, up] = [r + 4, height / 2];
-    const corners = [
-      [near, -up],
-      [-near - width, -up],
-      [-width / 2, -near - height],
-      [-width / 2, near],
-      [near, -height - 2],
-      [near, 2],
-      [-near - width, -height - 2],
-      [-near - width, 2],
+    /** @type {[right: number, anchor: Box['anchor']][]} */
+    const [right, left, middle] = [
+      [near, 'start'],
+      [-near - width, 'end'],
+      [-width / 2, 'middle'],
     ];
-    const further = [20, 36].flatMap((far) => [
-      [near, far],
-      [-near - width, far],
-      [-width / 2, far],
-      [near, -far - height],
-      [-near - width, -far - height],
+    const corners = [
+      [right, -up],
+      [left, -up],
+      [middle, -near - height],
+      [middle, near],
+      [right, -height - 2],
+      [right, 2],
+      [left, -height - 2],
+      [left, 2],
+    ];
+    const further = [20, 36, 54, 76].flatMap((far) => [
+      [right, far],
+      [left, far],
+      [middle, far],
+      [right, -far - height],
+      [left, -far - height],
+      [middle, -far - height],
     ]);
+    /** @param {any[]} places */
     const open = (places) =>
       places
-        .map(([right, down]) => ({
-          left: x + right,
-          right: x + right + width,
+        .map(([[across, anchor], down]) => ({
+          left: x + across,
+          right: x + across + width,
           top: y + down,
           bottom: y + down + height,
+          anchor,
         }))
         .filter((box) => box.top >= below && this.free(box));
     const beside = this.clearest(open(corners));
@@ -307,6 +322,26 @@ const fixed = (value) => Math.round(value * 100) / 100; // of a pixel
 const written = (x, y, svg, kind, anchor) =>
   `<text x="${fixed(x)}" y="${fixed(y)}" class="${kind}" text-anchor="${anchor}">${svg}</text>`;
 const text = (x, y, words, kind, anchor = 'start') => written(x, y, escaped(words), kind, anchor);
+
+/**
+ * Lines of words in the box that they were given: where lines of the chart cross it, on a ground of
+ * their own.
+ * @param {Places} places
+ * @param {Box} box
+ * @param {string[]} lines
+ * @param {string} kind
+ */
+function worded(places, box, lines, kind, apart = LINE) {
+  const { left, right, top, bottom, anchor = 'start' } = box;
+  const x = { start: left, middle: (left + right) / 2, end: right }[anchor];
+  const ground = places.crossed(box, 1)
+    ? `<rect x="${fixed(left - 2)}" y="${fixed(top)}" width="${fixed(right - left + 4)}" ` +
+      `height="${fixed(bottom - top)}" class="chart-ground"/>`
+    : '';
+  return (
+    ground + lines.map((line, row) => text(x, top + 11 + row * apart, line, kind, anchor)).join('')
+  );
+}
 
 // ---------------------------------------------------------------- lines
 
@@ -404,9 +439,9 @@ function names(spec, frame, trails, places) {
  * @returns {Frame}
  */
 export function frameOf(spec, width) {
-  const height = width < 480 ? 220 : 300;
+  const height = width < PHONE ? 220 : 300;
   const named = spec.series.filter((series) => !series.scatter && !series.unnamed);
-  const most = width < 480 ? 76 : 150;
+  const most = width < PHONE ? 76 : 150;
   const gutter = {
     most,
     width: named.length
@@ -415,7 +450,7 @@ export function frameOf(spec, width) {
   };
   const beside = spec.at && spec.at.x === undefined ? 5 : 0; // of a handle at the left
   const [left, right, top, bottom] = [
-    (spec.y.linear ? 52 : 46) + beside,
+    (spec.y.linear || spec.y.unit ? 52 : 46) + beside,
     width - gutter.width,
     spec.at?.x === undefined ? 26 : 32, // its words stand between the name of the axis and the top
     height - 40,
@@ -464,7 +499,7 @@ function axes(spec, { left, right, top, bottom, x, y, beside }) {
         written(
           left - 6 - beside,
           y.place(value) + 4,
-          y.linear ? plain(value) : tick(value, 1e4),
+          y.linear ? plain(value) : spec.y.unit ? quantity(value, spec.y.unit) : tick(value, 1e4),
           'chart-tick',
           'end',
         ),
@@ -506,7 +541,12 @@ function rules(marks, frame) {
 function topped({ mark: { label }, place }, { left, right, top }, places) {
   const half = widthOf(label) / 2;
   const middle = Math.max(left + half, Math.min(right - half, place));
-  places.take({ left: middle - half, right: middle + half, top: top - LINE + 2, bottom: top });
+  places.take({
+    left: middle - half - 4,
+    right: middle + half + 4,
+    top: top - LINE + 2,
+    bottom: top + 3,
+  });
   return text(middle, top - 2, label, 'chart-word', 'middle');
 }
 
@@ -516,7 +556,7 @@ function topped({ mark: { label }, place }, { left, right, top }, places) {
  * @param {Frame} frame
  * @param {Places} places
  */
-function ruled({ mark, upright, place }, { left, right, top }, places) {
+function ruled({ mark, upright, place }, { left, right, top, bottom }, places) {
   const lines = upright
     ? wrapped(mark.label, right - left < 350 ? 90 : 150)
     : [mark.label, ...(mark.under ? [mark.under] : [])];
@@ -525,7 +565,10 @@ function ruled({ mark, upright, place }, { left, right, top }, places) {
     lines.length * LINE + (mark.under ? 4 : 0),
   ];
   const rows = upright
-    ? Array.from({ length: 6 }, (_, row) => top + row * LINE)
+    ? Array.from(
+        { length: Math.floor((bottom - top - height) / LINE) },
+        (_, row) => top + row * LINE,
+      )
     : mark.under
       ? [place - LINE - 2]
       : [place - LINE - 2, place + 2];
@@ -536,26 +579,24 @@ function ruled({ mark, upright, place }, { left, right, top }, places) {
       );
   // An upright line has its words at its right wherever there is room: at its left they could be
   // its neighbour's.
+  /** @returns {Box} */
   const boxOf = (side, row) => ({
     left: side,
     right: side + width,
     top: row,
     bottom: row + height,
+    anchor: upright && side < place ? 'end' : 'start',
   });
   const box = places.among(
     upright
       ? sides.flatMap((side) => rows.map((row) => boxOf(side, row)))
       : rows.flatMap((row) => sides.map((side) => boxOf(side, row))),
   );
-  return lines
-    .map((line, row) =>
-      text(box.left, box.top + 11 + row * (upright ? LINE : LINE + 4), line, 'chart-word'),
-    )
-    .join('');
+  return worded(places, box, lines, 'chart-word', upright ? LINE : LINE + 4);
 }
 
-/** Words in the middle of a region, at its top or at its foot. */
 /**
+ * Words in the middle of a region, at its top or at its foot.
  * @param {{ x: number, label: string, low?: boolean }} words
  * @param {Frame} frame
  * @param {Places} places
@@ -572,10 +613,11 @@ function region({ x: along, label, low }, { x, left, right, top, bottom }, place
         right: at + width / 2,
         top: row,
         bottom: row + LINE,
+        anchor: /** @type {const} */ ('middle'),
       })),
     ),
   );
-  return text(box.left + width / 2, box.top + 11, label, 'chart-word chart-region', 'middle');
+  return worded(places, box, [label], 'chart-word chart-region');
 }
 
 /** A thin line to words that had to go further away. */
@@ -591,7 +633,7 @@ function rings(marks, { x, y, left, right }, places) {
     .filter((mark) => mark.x !== undefined && mark.y !== undefined)
     .map((mark) => {
       const [across, down] = [x.place(mark.x), y.place(mark.y)];
-      const words = wrapped(mark.label, right - left < 350 ? 110 : 150);
+      const words = wrapped(mark.label, right - left < 350 ? 110 : 170);
       const box = places.beside(
         across,
         down,
@@ -603,13 +645,7 @@ function rings(marks, { x, y, left, right }, places) {
       if (!box) return ring;
       places.take(box);
       return (
-        leader(across, down, box) +
-        ring +
-        words
-          .map((line, row) =>
-            text(box.left, box.top + 11 + row * LINE, line, 'chart-word chart-strong'),
-          )
-          .join('')
+        leader(across, down, box) + ring + worded(places, box, words, 'chart-word chart-strong')
       );
     })
     .join('');
@@ -657,10 +693,11 @@ function dots(spec, { x, y, left, right }, places) {
   for (const dot of found.filter(({ names }) => names)) {
     const under = groups.find((each) => Math.hypot(each.x - dot.x, each.y - dot.y) < SAME);
     if (under) under.names += `, ${dot.names}`;
-    else groups.push({ ...dot });
+    else groups.push({ ...dot, first: dot.names });
   }
   const named = groups.map((dot) => {
-    const lines = wrapped(dot.names, right - left < 350 ? 110 : 150);
+    const whole = dot.names.length > MANY ? `${dot.first} and others` : dot.names;
+    const lines = wrapped(whole, right - left < 350 ? 110 : 170);
     const box = places.beside(
       dot.x,
       dot.y,
@@ -670,12 +707,7 @@ function dots(spec, { x, y, left, right }, places) {
     );
     if (!box) return '';
     places.take(box);
-    return (
-      leader(dot.x, dot.y, box) +
-      lines
-        .map((line, row) => text(box.left, box.top + 11 + row * LINE, line, 'chart-word'))
-        .join('')
-    );
+    return leader(dot.x, dot.y, box) + worded(places, box, lines, 'chart-word');
   });
   return {
     found,
@@ -697,9 +729,11 @@ function dots(spec, { x, y, left, right }, places) {
  * @param {ChartSpec['y']} axis
  */
 export const brief = (value, { unit }) =>
-  unit || value >= 1e6
-    ? quantity(value, unit ?? '', 3).trim()
-    : plain(Number(value.toPrecision(value < 1000 ? 3 : 4)));
+  unit
+    ? quantity(value, unit, 3)
+    : value >= 1e6
+      ? amount(value)
+      : plain(Number(value.toPrecision(value < 1000 ? 3 : 4)));
 
 /**
  * What the marked point has a dot on: where, the series and its place, the value.
@@ -741,30 +775,79 @@ function held({ at }, { left, bottom, x, y }) {
   };
 }
 
+/**
+ * Values on the line that is held, each beside its dot.
+ * @param {ReturnType<typeof onHandle>} found
+ * @param {number} place
+ * @param {ChartSpec['y']} axis
+ * @param {Places} places
+ */
+function values(found, place, axis, places) {
+  let below; // the words of the value above: values are read downwards
+  return found
+    .map(([down, , , value]) => {
+      const words = brief(value, axis);
+      const box = places.beside(place, down, 4, widthOf(words), LINE, below);
+      if (!box) return '';
+      below = box.top;
+      return (
+        leader(place, down, box) +
+        worded(places, places.take(box), [words], 'chart-word chart-strong')
+      );
+    })
+    .join('');
+}
+
+/**
+ * Many values on the line that is held: in a column beside it, each with its dot again.
+ * @param {ReturnType<typeof onHandle>} found
+ * @param {number} place
+ * @param {ChartSpec['y']} axis
+ * @param {Places} places
+ */
+function column(found, place, axis, places) {
+  const lines = found.map(([, , , value]) => brief(value, axis));
+  const [width, height] = [12 + Math.max(...lines.map(widthOf)), lines.length * LINE];
+  const { top, bottom } = places.bounds;
+  const rows = Array.from(
+    { length: Math.ceil((bottom - top - height) / LINE) },
+    (_, row) => top + LINE + row * LINE,
+  );
+  const box = places.among(
+    [place + 10, place - 10 - width].flatMap((left) =>
+      rows.map((row) => ({ left, right: left + width, top: row, bottom: row + height })),
+    ),
+  );
+  const key = found.map(
+    ([, each, which], row) =>
+      `<circle cx="${fixed(box.left + 4)}" cy="${fixed(box.top + 7 + row * LINE)}" r="3.5" ` +
+      `fill="${colourOf(each, which)}"/>`,
+  );
+  const words = { ...box, left: box.left + 12 };
+  return worded(places, words, lines, 'chart-word chart-strong') + key.join('');
+}
+
 /** What one takes hold of, and the values on the line. */
-function handle(spec, frame, { upright, place, across: right, down: low }, places) {
+function handle(spec, frame, { place, upright, across: right, down: low }, places) {
   const knob =
     `<g transform="translate(${fixed(right)} ` +
     `${fixed(low)})${upright ? '' : 'rotate(90)'}"><rect x="-13" y="-8" width="26" height="16" ` +
     'rx="8" class="chart-grip"/><path d="M-4 -4L-8 0L-4 4M4 -4L8 0L4 4" ' +
     'class="chart-arrows"/></g>';
-  let below; // the words of the value above: values are read downwards
-  const read = onHandle(spec, frame)
-    .sort(([one], [other]) => one - other)
-    .map(([down, each, which, value]) => {
-      const words = brief(value, spec.y);
-      const box = places.beside(place, down, 4, widthOf(words), LINE, below);
-      below = box?.top ?? below;
-      return (
-        `<circle cx="${fixed(place)}" cy="${fixed(down)}" r="4.5" ` +
-        `fill="${colourOf(each, which)}" class="chart-dot"/>` +
-        (box
-          ? leader(place, down, box) +
-            text(places.take(box).left, box.top + 11, words, 'chart-word chart-strong')
-          : '')
-      );
-    });
-  return knob + read.join('');
+  const found = onHandle(spec, frame).sort(([one], [other]) => one - other);
+  const dots = found.map(
+    ([down, each, which]) =>
+      `<circle cx="${fixed(place)}" cy="${fixed(down)}" r="4.5" ` +
+      `fill="${colourOf(each, which)}" class="chart-dot"/>`,
+  );
+  // of many lines a phone has no room for the values, which stand below the picture
+  const read =
+    found.length <= FEW
+      ? values(found, place, spec.y, places)
+      : frame.width >= PHONE
+        ? column(found, place, spec.y, places)
+        : '';
+  return knob + dots.join('') + read;
 }
 
 /**
@@ -787,7 +870,7 @@ export function picture(spec, width) {
         : '',
     )
     .join('');
-  const marks = (spec.marks ?? []).filter(({ minor }) => !minor || width >= 480);
+  const marks = (spec.marks ?? []).filter(({ minor }) => !minor || width >= PHONE);
   const tracks = [];
   for (const each of trails) track(each, tracks);
   for (const mark of spec.at ? [...marks, spec.at] : marks) {

@@ -7,6 +7,7 @@ import {
   ledger,
   modelChoices,
   modelNamed,
+  runs,
   sixteenBit,
   totals,
 } from './models.js';
@@ -163,6 +164,8 @@ export function along(points, intensity) {
   return low.seq * (high.seq / low.seq) ** share;
 }
 
+const NAMES = ['as published', 'every op counted'];
+
 export function charts(state, { points, here, rate, bandwidth, ridge: bend, crossing: first }) {
   const top = points.reduce((best, point) =>
     point.intensity[1] > best.intensity[1] ? point : best,
@@ -175,7 +178,6 @@ export function charts(state, { points, here, rate, bandwidth, ridge: bend, cros
       ? [{ x: top.seq, y: top.intensity[1], label: 'from here on it falls' }]
       : []),
   ];
-  const names = ['as published', 'every op counted'];
   const [low, high] = [
     10 ** Math.floor(Math.log10(Math.min(0.9, here.intensity[1]))),
     10 **
@@ -187,7 +189,7 @@ export function charts(state, { points, here, rate, bandwidth, ridge: bend, cros
   ];
   const roof = [...new Set([low, bend, high, ...here.intensity])].sort((a, b) => a - b);
   const dot = (which) => ({
-    label: names[which],
+    label: NAMES[which],
     scatter: true,
     colour: which,
     sizes: roof.map(() => 6),
@@ -198,15 +200,15 @@ export function charts(state, { points, here, rate, bandwidth, ridge: bend, cros
     {
       title:
         here.intensity[1] >= bend
-          ? `${label}: arithmetic binds${first > 1 ? `, as from ${plain(first)} on` : ''}`
-          : `${label}: memory binds, ${percent(here.attainable[1] / rate)} of the peak at most`,
+          ? `${runs(state)}: arithmetic limits a prefill of ${label}`
+          : `${runs(state)}: memory limits a prefill of ${label}`,
       alt:
         `As published ${plain(here.intensity[0])}, counted ${plain(here.intensity[1])} FLOPs ` +
         `per byte; the ridge is at ${plain(bend)}.`,
       x: { label: 'tokens in the sequence' },
       y: { label: 'FLOPs per byte' },
       xs: points.map(({ seq }) => seq),
-      series: names.map((name, which) => ({
+      series: NAMES.map((name, which) => ({
         label: name,
         ys: points.map(({ intensity }) => intensity[which]),
       })),
@@ -256,10 +258,10 @@ export function summary(_state, { here, ridge: bend, crossing: first, rate }) {
         `${plain(here.intensity[0])} FLOPs per byte`,
     ],
     [
-      'Binds',
+      'Limited by',
       here.intensity[1] >= bend
-        ? 'compute'
-        : `memory: ${percent(here.attainable[1] / rate)} of the peak at most`,
+        ? 'arithmetic'
+        : `memory, which allows ${percent(here.attainable[1] / rate)} of the peak at most`,
     ],
     [
       'Ridge',
@@ -278,25 +280,15 @@ export const note = () =>
 
 export function table(_state, { points }) {
   return {
-    columns: [
-      'tokens',
-      'FLOPs published',
-      'bytes published',
-      'FLOPs per byte published',
-      'FLOP/s published',
-      'FLOPs counted',
-      'bytes counted',
-      'FLOPs per byte counted',
-      'FLOP/s counted',
-    ],
-    rows: points.map((p) => [
-      p.seq,
-      ...p.published,
-      p.intensity[0],
-      p.attainable[0],
-      ...p.counted,
-      p.intensity[1],
-      p.attainable[1],
-    ]),
+    columns: ['tokens', 'way', 'work (FLOP)', 'traffic (B)', 'FLOPs per byte', 'rate (FLOP/s)'],
+    rows: points.flatMap(({ seq, published, counted: all, intensity, attainable: rates }) =>
+      [published, all].map((costs, which) => [
+        seq,
+        NAMES[which],
+        ...costs,
+        intensity[which],
+        rates[which],
+      ]),
+    ),
   };
 }

@@ -3,7 +3,7 @@ import { calm, hold, make } from './dom.js';
 import { arrivals } from './generated/arrivals.js';
 import { Clock, simulate } from './loop.js';
 import { percent, plain, quantity } from './numbers.js';
-import { beyond, modelChoices } from './models.js';
+import { beyond, modelChoices, runs } from './models.js';
 import { precisionChoices, prefill, serverOf, servingDevices, sharedChoices } from './server.js';
 
 const POSITIONS = 1000;
@@ -25,7 +25,7 @@ export const controls = [
     type: 'number',
     min: 0,
     max: POSITIONS,
-    value: POSITIONS,
+    value: 450, // some decode, some wait
     linear: true,
     elsewhere: true,
     plays: true,
@@ -140,21 +140,21 @@ export const controls = [
 export const tries = [
   {
     label: 'A quiet hour',
-    state: { rate: 0.5 },
+    state: { moment: POSITIONS, rate: 0.5 },
     say:
       'Few requests overlap. Where they do, decoding pauses for a prefill above and hardly ' +
       'below. With chunks, however, TTFT is a little longer.',
   },
   {
     label: 'All at once',
-    state: { rate: 100 },
+    state: { moment: POSITIONS, rate: 100 },
     say:
       'Above, the first requests pause until all twenty prompts are prefilled. Below, they go ' +
       'on decoding, one token for each chunk.',
   },
   {
     label: 'Memory is short',
-    state: { rate: 100, prompt: 4000 },
+    state: { moment: POSITIONS, rate: 100, prompt: 4000 },
     say:
       'Above, requests wait in the queue (hollow), because the memory for KV caches is full, and ' +
       'one is admitted when another ends. Below, prompts are prefilled one after another, and ' +
@@ -162,14 +162,14 @@ export const tries = [
   },
   {
     label: 'Block by block',
-    state: { rate: 100, count: 30, answer: 300, reserve: 'blocks' },
+    state: { moment: POSITIONS, rate: 100, count: 30, answer: 300, reserve: 'blocks' },
     say:
       'More requests are admitted, because no memory is reserved. When no block is free, the ' +
       'newest request is preempted, and all its tokens are prefilled again.',
   },
   {
     label: 'Tiny chunks',
-    state: { piece: 32 },
+    state: { moment: POSITIONS, piece: 32 },
     say: 'Each chunk reads all weights, and a prompt takes dozens of steps, so TTFT is long.',
   },
 ];
@@ -278,10 +278,13 @@ export function summary(state, { felt: both, tooLong, both: [one], now, at }) {
     `${quantity(slowest, 's', 3)} at worst; TPOT ${quantity(gap, 's', 3)}, the ` +
     `longest pause ${quantity(pause, 's', 3)}`;
   const standing = ([, writing, waiting, used]) =>
-    `${writing} decode, ${waiting} wait, memory ${percent(used / one.blocks)}`;
+    `${writing} decode, ${waiting} wait, memory ${percent(used / one.blocks)} full`;
   return [
     ...NAMES(state).map((name, which) => [name, words(both[which])]),
-    ['This moment', `${quantity(now, 's', 3)}: ${at.map(standing).join('; chunked ')}`],
+    [
+      'This moment',
+      `After ${quantity(now, 's', 3)}, with whole prompts: ${at.map(standing).join('. Chunked: ')}`,
+    ],
   ];
 }
 
@@ -429,7 +432,9 @@ function redraw(explorer, state, { both, requests, seconds }) {
   const size = { width, seconds, row: rowOf(state.count), memory: width < 480 ? 20 : 28 };
   explorer.films ??= lay(explorer);
   explorer.films.forEach((film, at) => {
-    film.title.textContent = NAMES(state)[at];
+    film.title.textContent = at
+      ? NAMES(state)[at]
+      : `${runs(state)}: ${NAMES(state)[at].toLowerCase()}`;
     fill(film, both[at], requests, size);
   });
 }
@@ -527,14 +532,14 @@ export const note = (_state, { server }) =>
 
 export function table(_state, { both, requests, tooLong }) {
   const columns = [
-    'prompts',
     'request',
-    'arrives s',
+    'prompts',
+    'arrives (s)',
     'prompt',
     'answer',
-    'prefill starts s',
-    'first token s',
-    'last token s',
+    'prefill starts (s)',
+    'first token (s)',
+    'last token (s)',
     'preempted',
   ];
   if (tooLong) return { columns, rows: [] };
@@ -542,8 +547,8 @@ export function table(_state, { both, requests, tooLong }) {
     columns,
     rows: both.flatMap((run, which) =>
       run.runs.map((each, at) => [
-        which ? 'chunked' : 'whole',
         at + 1,
+        which ? 'chunked' : 'whole',
         requests.arrival[at],
         requests.prompt[at],
         requests.answer[at],

@@ -15,6 +15,7 @@ import {
   modelChoices,
   modelNamed,
   moved,
+  runs,
   sixteenBit,
   totals,
 } from './models.js';
@@ -144,7 +145,7 @@ export const tries = [
   },
 ];
 
-const NAMES = ['as published', 'its slips corrected', 'every op counted'];
+const NAMES = ['as published', 'published, corrected', 'every op counted'];
 const MOST = 2 ** 20;
 
 /** FLOPs and bytes, three ways, with so many new tokens. */
@@ -222,9 +223,10 @@ const LONG = 128; // new tokens that the speed-up is drawn up to
 const times = (value) => `${plain(value, 3)} times`;
 const most = ({ fresh, faster: gained }) =>
   fresh > 1
-    ? `most is gained with ${counted(fresh, 'new tokens')}, ${times(gained)}`
-    : 'a draft gains nothing';
-const yielded = ({ yields }) => `${counted(Number(yields.toPrecision(3)), 'tokens')} a check`;
+    ? `The best is ${counted(fresh, 'new tokens')} a step, ${times(gained)} as fast`
+    : 'A draft gains nothing';
+const yielded = ({ yields }) =>
+  `A check yields ${counted(Number(yields.toPrecision(3)), 'tokens')} on average`;
 const move = (fresh) => ({ fresh: String(Math.round(fresh)) });
 
 export function charts(state, { points, gains, ridge: bend, crossings, gained, best }) {
@@ -248,10 +250,11 @@ export function charts(state, { points, gains, ridge: bend, crossings, gained, b
     {
       title:
         gained.faster >= 1
-          ? `${times(gained.faster).replace(/^1 times/, 'Just')} as fast with ` +
+          ? `${runs(state)}: ${times(gained.faster).replace(/^1 times/, 'just')} as fast with ` +
             `${counted(state.fresh, 'new tokens')} a step`
-          : `Slower with ${counted(state.fresh, 'new tokens')} a step: ${times(gained.faster)}`,
-      alt: `${state.accepted}% accepted: ${yielded(gained)}; ${most(best)}.`,
+          : `${runs(state)}: slower with ${counted(state.fresh, 'new tokens')} a step, ` +
+            `${times(gained.faster)} the speed`,
+      alt: `${state.accepted}% accepted. ${yielded(gained)}. ${most(best)}.`,
       x: { label: 'new tokens a step' },
       y: { label: 'times as fast as one token a step', linear: true, range: [0, top] },
       xs: gains.map(({ fresh }) => fresh),
@@ -287,14 +290,15 @@ export function summary(_state, { here, crossings, rate, bandwidth, ridge: bend,
   return [
     [
       'Speed-up',
-      `${times(gained.faster)}: ${yielded(gained)}, which takes ` +
-        `${times(gained.check).replace(/^1 times/, 'as long as')} a plain step; ${most(best)}`,
+      `${times(gained.faster)} as fast. ${yielded(gained)} and takes ` +
+        `${times(gained.check).replace(/^1 times/, 'just')} as long as a plain step. ` +
+        `${most(best)}.`,
     ],
     [
-      'Attainable',
+      'Attainable rate',
       `${quantity(attainable(here.intensity[2], rate, bandwidth), 'FLOP/s')}, ` +
         `${percent(attainable(here.intensity[2], rate, bandwidth) / rate)} of the peak (` +
-        `${here.intensity[2] >= bend ? 'compute' : 'memory'} binds)`,
+        `limited by ${here.intensity[2] >= bend ? 'arithmetic' : 'memory'})`,
     ],
     ...NAMES.map((name, which) => [
       name[0].toUpperCase() + name.slice(1),
@@ -307,25 +311,35 @@ export function summary(_state, { here, crossings, rate, bandwidth, ridge: bend,
 export const warning = (state) => beyond(state.model, state.cached, state.fresh);
 
 export const note = () =>
-  'The slips corrected: both K and V are read, and the new tokens attend to one another. ' +
+  'Published, corrected: both K and V are read, and the new tokens attend to one another. ' +
   'Every op counted: the model’s own sizes, KV heads, norms and logits; scores stay on the ' +
   'chip. A draft is accepted with the same chance at every place; the first one that is not ' +
-  'ends the step, and the model’s own token comes on top. Times are op by op the larger of ' +
-  'computing and moving.';
+  'ends the step, and the model’s own token comes on top. Each op takes as long as its ' +
+  'computing or its moving, whichever is longer.';
 
 export function table(state, { points }) {
   return {
     columns: [
       'new tokens',
       'tokens a check',
-      'check',
+      'check, in plain steps',
       'times as fast',
-      ...NAMES.flatMap((name) => [`FLOPs ${name}`, `bytes ${name}`, `FLOPs per byte ${name}`]),
+      'formula',
+      'work (FLOP)',
+      'traffic (B)',
+      'FLOPs per byte',
     ],
-    rows: points.map((p) => [
-      p.fresh,
-      ...[gain(state, p.fresh)].flatMap(({ yields, check, faster: more }) => [yields, check, more]),
-      ...p.costs.flatMap((cost, which) => [...cost, p.intensity[which]]),
-    ]),
+    rows: points.flatMap(({ fresh, costs, intensity }) => {
+      const { yields, check, faster: more } = gain(state, fresh);
+      return NAMES.map((name, which) => [
+        fresh,
+        yields,
+        check,
+        more,
+        name,
+        ...costs[which],
+        intensity[which],
+      ]);
+    }),
   };
 }

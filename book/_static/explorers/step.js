@@ -9,6 +9,7 @@ import {
   modelChoices,
   modelNamed,
   moved,
+  runs,
 } from './models.js';
 import { percent, plain, quantity } from './numbers.js';
 import { wrapped } from './picture.js';
@@ -291,7 +292,9 @@ export function charts(state, { ops, rate, bandwidth, ridge: bend, time }) {
   const held = mobile.reduce((a, b) => (!a || b.time > a.time ? b : a), null);
   return [
     {
-      title: `${brief(slowest)}: ${percent(slowest.time / time)} of the ${quantity(time, 's', 3)}`,
+      title:
+        `${runs(state)}: a ${state.phase === 'prefill' ? 'prefill' : 'step'} takes ` +
+        `${quantity(time, 's', 3)}, ${percent(slowest.time / time)} of it for ${brief(slowest)}`,
       alt:
         `${dots.length} groups of ops under the roofline of ${state.device}, the larger the ` +
         `slower; the ridge is at ${plain(bend)} FLOPs per byte.`,
@@ -353,13 +356,13 @@ export function summary(state, result) {
   const [what, share] = binding(result);
   const { time, tokens, flops, bytes, link, message, unknown } = result;
   const words = [
-    ['Time', `${quantity(time, 's')} a ${state.phase === 'prefill' ? 'prompt pass' : 'step'}`],
+    ['Time', `${quantity(time, 's')} a ${state.phase === 'prefill' ? 'prefill' : 'step'}`],
     [
       'Tokens',
-      `${plain(tokens / time)} a second; ${quantity(time / state.batch, 's')} for each ` +
-        'sequence’s share',
+      `${plain(tokens / time)} a second in total, ` +
+        `${plain(tokens / time / state.batch)} for each sequence`,
     ],
-    ['Binds', `${what}, ${percent(share)} of the time`],
+    ['Limited by', `${what}, for ${percent(share)} of the time`],
     [
       'Work',
       `${quantity(flops, 'FLOP')} and ${quantity(bytes, 'B')} a device: ` +
@@ -394,7 +397,7 @@ export function draw(explorer, _state, { ops, parts, link }) {
     );
   const added = parts.reduce((total, part) => total + part, 0);
   explorer.extra.replaceChildren(
-    make('p', { class: 'explorer-title' }, 'Slowest ops: the larger of computing and moving'),
+    make('p', { class: 'explorer-title' }, 'The slowest ops'),
     ...slow.map((op) => bar(op.name, op.time, slow[0].time)),
     ...(link ? [bar('between devices', link, Math.max(slow[0].time, link))] : []),
     make('p', { class: 'explorer-title' }, 'Four parts, added as if nothing overlapped'),
@@ -408,14 +411,22 @@ export const warning = (state) =>
   beyond(state.model, state.context, state.phase === 'decode' ? 1 : 0);
 
 export const note = () =>
-  'Time is op by op the larger of computing and moving, at the peak rates of the datasheet; ' +
-  'messages are added. Scores stay on the chip, and only the last position is unembedded. A ' +
-  'latent cache (MLA) is decoded in its absorbed form. Experts: the expected number whose ' +
-  'weights are read.';
+  'Each op takes as long as its computing or its moving, whichever is longer, at the peak rates ' +
+  'of the datasheet, and messages are added. Scores stay on the chip, and only the last position ' +
+  'is unembedded. A latent cache (MLA) is decoded in its absorbed form. Experts: the expected ' +
+  'number whose weights are read.';
 
 export function table(_state, { ops }) {
   return {
-    columns: ['op', 'FLOPs', 'bytes', 'FLOPs per byte', 'compute s', 'memory s', 'time s'],
+    columns: [
+      'op',
+      'work (FLOP)',
+      'traffic (B)',
+      'FLOPs per byte',
+      'computing (s)',
+      'moving (s)',
+      'time (s)',
+    ],
     rows: ops.map((op) => [
       op.name,
       op.flops,

@@ -230,7 +230,7 @@ export function summary(state, { film }) {
     [
       'What it computes',
       `${quantity(total.flops, 'FLOP')}, for which the rate on the datasheet needs ` +
-        `${percent(computing / time)} of the time`,
+        `${percent(computing / time)} of the whole step’s time`,
     ],
     [
       'Memory',
@@ -252,12 +252,12 @@ export function table(_state, { film }) {
     columns: [
       'layer',
       'op',
-      'weights B',
-      'cache B',
-      'other B',
-      'FLOPs',
-      'sent B',
-      'seconds',
+      'weights (B)',
+      'cache (B)',
+      'other (B)',
+      'work (FLOP)',
+      'sent (B)',
+      'time (s)',
       'bound',
     ],
     rows: (film.steps ?? []).map(({ op, layer }) => [
@@ -405,17 +405,14 @@ function detail(film, at, width, top) {
     if (said) names += word(x + wide / 2, top + 11, said, 'middle');
     x += wide;
   }
-  const { top: above, high } = lanes.arithmetic;
   const computing = ops.reduce((sum, op) => sum + op.computing, 0);
-  const busy = `arithmetic busy ${percent(computing / (end - begin || 1))} of the time`;
+  const busy = `arithmetic busy ${percent(computing / (end - begin || 1))} of this layer’s time`;
+  const low = bottomOf(lanes);
   return {
     lanes,
-    low: bottomOf(lanes),
-    svg:
-      paths(boxes(ops, scale, lanes)) +
-      frames(lanes, width) +
-      names +
-      word(6, above + high / 2 + 4, busy),
+    low,
+    foot: low + 14,
+    svg: paths(boxes(ops, scale, lanes)) + frames(lanes, width) + names + word(0, low + 12, busy),
   };
 }
 
@@ -522,9 +519,9 @@ function drawing(film, now, over, width) {
   const begin = now ? end - now.op.time * zoom : 0;
   const under = one.lanes.memory.top;
   const inside = one.low - under;
-  const sums = tallies(film, now, width, one.low + 12);
+  const sums = tallies(film, now, width, one.foot + 4);
   return {
-    high: one.low + 12 + sums.high,
+    high: one.foot + 4 + sums.high,
     svg:
       `<path d="M${f(from)} ${f(low)}L0 ${f(top)}V${f(under)}M${f(to)} ${f(low)}L${f(width)} ` +
       `${f(top)}V${f(under)}" class="token-zoom"/>` +

@@ -512,21 +512,21 @@ export const warning = (state) => beyond(state.model, state.context, 1);
 
 export const note = ({ context }) =>
   `The KV cache of each user has the keys and values of ${plain(context, 9)} tokens. ` +
-  'Op by op a step takes the longer of reading and computing, and its bar shows that one ' +
-  'alone, at the peak rates of the datasheet: no machine is faster. A tenth of the memory is ' +
-  'reserved for the driver, workspaces and gaps.';
+  'Each op takes as long as its reading or its computing, whichever is longer, and the bar of a ' +
+  'step shows only that one. Rates are the peaks of the datasheet, so no machine is faster. A ' +
+  'tenth of the memory is reserved for the driver, workspaces and gaps.';
 
 export function table(_state, { most, now }) {
   const columns = [
     'users',
     'tokens/s per user',
     'tokens/s in total',
-    'step s',
-    'weights s',
-    'caches s',
-    'arithmetic s',
-    'the rest s',
-    'units busy s',
+    'step (s)',
+    'weights (s)',
+    'caches (s)',
+    'arithmetic (s)',
+    'the rest (s)',
+    'units busy (s)',
   ];
   return {
     columns,

@@ -52,6 +52,12 @@ export const pictures = (page, suggested, picture) =>
     .flatMap((s) => page.charts(s, page.compute(s)))
     .map((chart) => [700, 343].map((width) => picture.picture(chart, width).svg));
 
+/** The title of the first chart as it opens, and whose numbers it has. */
+export function headline(page) {
+  const s = opened(page);
+  return [page.charts(s, page.compute(s))[0].title, s.model, s.device];
+}
+
 /** Of each chart, whether it has a point to hold, and how much changes as it is dragged. */
 export function held(page) {
   const s = opened(page);
@@ -267,7 +273,7 @@ export function step(page, state) {
 /** What is written of a step and stands in no table; its four parts, and what binds. */
 export function stepSaid(page, state) {
   const result = page.compute(state);
-  const lines = page.summary(state, result).filter((line) => line[0] !== 'Binds');
+  const lines = page.summary(state, result).filter((line) => line[0] !== 'Limited by');
   return [lines.map((line) => line[1]).join(' | '), result.parts, page.binding(result)];
 }
 

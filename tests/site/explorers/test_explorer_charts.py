@@ -86,6 +86,8 @@ def test_words_say_whose_they_are() -> None:
     held = float(re.search(r'd="M([\d.]+) [\d.]+V[\d.]+" class="chart-held"', svg)[1])
     assert at["held"] == (pytest.approx(held), 30)
     assert at["mark"][1] > 24
+    mark = float(re.search(r'd="M([\d.]+) [\d.]+V[\d.]+" class="chart-rule"', svg)[1])
+    assert abs(at["mark"][0] - mark) == 5, "beside its line, on either side"
 
 
 @pytest.mark.parametrize("name", CHARTS)

@@ -94,6 +94,30 @@ def test_what_was_typed_is_said_exactly() -> None:
     assert not [text for text in said if "1,049,000" in text or "1.049 million" in text]
 
 
+def test_numbers_are_short_on_a_page_and_whole_in_a_copy() -> None:
+    """Four digits with their unit, by column or by row, and keys in words."""
+    by_column = {"columns": ["op", "time (s)", "rate"], "rows": [["a, b", 0.007631, 131.048859554]]}
+    by_row = {
+        "columns": ["answer", "unit", "here"],
+        "rows": [["ttft_s", "s", 2.150925e-7], ["params", "", 8030261248], ["fits", "", True]],
+        "words": {"ttft_s": "time to first token", "params": "parameters"},
+    }
+    [[csv, column], [_, row]] = in_page(
+        "table.js", "[page.csv(state), page.said(state)]", [by_column, by_row]
+    )
+    assert csv == 'op,time (s),rate\n"a, b",0.007631,131.048859554'
+    assert column == [["op", "time", "rate"], ["a, b", "7.631 ms", "131"]]
+    assert row[0] == ["answer", "here"]
+    assert row[1:3] == [["time to first token", "215.1 ns"], ["parameters", "8.03 billion"]]
+    assert row[3] == ["fits", "yes"]
+
+
+@pytest.mark.parametrize("name", ["step", "prefill", "speculative", "memory", "frontier"])
+def test_a_headline_says_whose_numbers_these_are(name: str) -> None:
+    [[title, model, device]] = asked(name, "headline", [0])
+    assert title.startswith(f"{model} on {device}: ")
+
+
 #: Explorers with a model and a context, and what of a setting makes the context.
 LONG = {"memory": "context", "prefill": "seq", "step": "context", "frontier": "context"}
 LONG |= {"users": "context", "speculative": "cached", "serving_film": "prompt"}

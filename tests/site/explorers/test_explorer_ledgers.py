@@ -218,7 +218,7 @@ def test_words_of_a_step() -> None:
         time, tokens = seconds(places) + link, s["batch"]
         tokens *= s["context"] if s["phase"] == "prefill" else 1
         flops, moved = sum(p.flops for p in places), sum(p.bytes for p in places)
-        expected = [time, tokens / time, time / s["batch"], flops, moved, flops / moved]
+        expected = [time, tokens / time, tokens / time / s["batch"], flops, moved, flops / moved]
         expected += [message] * bool(message) + [link] * bool(link)
         assert numbers_in(words) == pytest.approx([float(x) for x in expected], rel=1e-3), (
             s,
@@ -308,21 +308,21 @@ def test_kinds_of_cache() -> None:
         "memory.js", "page.compute(state).rows.map((r) => [r.name, r.parts[1]])", settings
     )
     for s, rows in zip(settings, page, strict=True):
-        model, found = explorers.drawable()[s["model"]], dict(rows)
+        model, found, own = explorers.drawable()[s["model"]], dict(rows), "its own cache"
         token = 3 * 10_000 * model.layers * 2
         head = model.mla.head_dim if model.mla else model.head_dim
-        assert found["as it is"] == kvcache.kv_bytes(model, 3, 10_000)
-        doubled = [n for n in found if found[n] == found["as it is"] and n != "as it is"]
+        assert found[own] == kvcache.kv_bytes(model, 3, 10_000)
+        doubled = [n for n in found if found[n] == found[own] and n != own]
         assert not doubled or model.window, s  # within its window it is as one without
         others = {
-            "one (MQA)": token * 2 * head,
+            "one KV head for all query heads (MQA)": token * 2 * head,
             "a KV head for each query head (MHA)": token * 2 * head * model.heads,
             "latents of 576 (MLA)": token * (512 + 64),
         }
         for name, expected in others.items():
-            assert found.get(name, found["as it is"]) == expected, (s, name)
+            assert found.get(name, found[own]) == expected, (s, name)
         windowed = 3 * 512 * model.layers * 2 * model.kv_elements_per_layer()
-        assert found["as it is, with a window of 512"] == windowed
+        assert found[f"{own}, with a window of 512 tokens"] == windowed
 
 
 def test_io_of_attention() -> None:

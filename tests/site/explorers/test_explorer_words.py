@@ -43,7 +43,7 @@ def test_stand_ins_show_what_the_explorers_show() -> None:
     assert rows["step"][-1][-1] == f"{seen['step']['time'] * 1e3:.3f}"
     shown = [f"{row['parts'][1] / 1e9:.2f}" for row in seen["memory"]["rows"]]
     kinds = [row["name"] for row in seen["memory"]["rows"]]
-    assert "a quarter as many (GQA)" not in kinds  # it is what this model has
+    assert "a KV head for four query heads (GQA)" not in kinds  # it is what this model has
     assert [row[1] for row in rows["memory"]] == [shown[0], shown[1], shown[2], shown[4]]
     for row in fallbacks.frontier().rows:
         s = {"target": float(row[0].split()[0])}
