@@ -44,20 +44,27 @@ def page(static: Path, body: str, home: str) -> str:
 
 
 def modules(folder: Path, *first: str) -> dict[str, str]:
-    """Modules and all that they import, by their paths in the folder, which stand for addresses."""
+    """Modules after all that they import, by their paths in the folder: these are addresses."""
     found: dict[str, str] = {}
-    left = [*first]
-    while left:
-        name = left.pop()
-        place = (folder / name).parent
 
-        def named(match: re.Match[str], place: Path = place) -> str:
+    def read(name: str) -> None:
+        if name in found:
+            return
+        found[name], place, needed = "", (folder / name).parent, list[str]()
+
+        def named(match: re.Match[str]) -> str:
             target = (place / match[2]).resolve().relative_to(folder.resolve()).as_posix()
-            left.append(target)
+            needed.append(target)
             return f"{match[1]}{target}{match[3]}"
 
-        if name not in found:
-            found[name] = IMPORTED.sub(named, (folder / name).read_text("utf-8"))
+        text = IMPORTED.sub(named, (folder / name).read_text("utf-8"))
+        for each in needed:
+            read(each)
+        del found[name]
+        found[name] = text
+
+    for name in first:
+        read(name)
     return found
 
 

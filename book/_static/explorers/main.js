@@ -16,8 +16,18 @@ for (const root of roots) {
 }
 const keys = roots.map((root) => root.dataset.key);
 
+/** Each module is a task of its own, after those that it imports: a touch need not wait for all. */
+async function evaluate() {
+  const { otherThings } = await import('./dom.js');
+  for (const link of document.querySelectorAll('link[rel=modulepreload]')) {
+    await import(/** @type {HTMLLinkElement} */ (link).href);
+    await otherThings();
+  }
+}
+
 async function begin(root) {
   try {
+    await evaluate();
     const [{ start }, page] = await Promise.all([
       import('./frame.js'),
       import(`./${root.dataset.explorer}.js`),

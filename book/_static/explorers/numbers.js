@@ -16,15 +16,10 @@ const PREFIXES = [
   [1e-9, 'n'],
 ];
 
-const formats = new Map(); // to make one takes longer than to use it
-
+/** With separators. (Intl.NumberFormat takes longer to make than a page to compute.) */
 function formatted(value, digits) {
-  if (!formats.has(digits))
-    formats.set(
-      digits,
-      new Intl.NumberFormat('en', digits ? { maximumSignificantDigits: digits } : {}),
-    );
-  return formats.get(digits).format(value);
+  const [whole, part] = String(digits ? Number(value.toPrecision(digits)) : value).split('.');
+  return whole.replace(/\B(?=(\d{3})+$)/g, ',') + (part ? `.${part}` : '');
 }
 
 /** A power of ten as people write it: 7.23 × 10²³. */
