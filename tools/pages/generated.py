@@ -206,7 +206,7 @@ def models() -> str:
         "Letters are those of [the notation page](notation.md).\n\n"
         "A model that is not here is a config away: [your model](your_model.ipynb). The numbers in "
         "the last column are those of the sources below the table, and each says what its "
-        "configurations are. The sources that no row names are those of the longest contexts.\n\n"
+        "configurations are. Sources that no row cites give the longest context of a model.\n\n"
         f"{table(head, rows)}\n\n" + _sources(costlib.models)
     )
 
