@@ -15,7 +15,6 @@ LISTED = {path: int(n) for path, n in re.findall(r"^\| `(costlib/\S+)` \| (\d+) 
 
 #: Where the core leads on to what is no part of it: breadth, and what is quick on long columns.
 DOORS = {
-    "costlib.layers.by_tokens",
     "costlib.layers.indexer",
     "costlib.layers.latent",
     "costlib.model.catalog",

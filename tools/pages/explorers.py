@@ -69,7 +69,7 @@ FIT_TITLES = {"besiroglu": "Besiroglu 2024", "hoffmann": "Hoffmann 2022 (Chinchi
 
 
 def families() -> dict[tuple[Any, ...], str]:
-    """A short name for every family, after its first model."""
+    """A short name for every family, after its first model: catalogue.js says which a model has."""
     found: dict[tuple[Any, ...], str] = {}
     for name, model in drawable().items():
         found.setdefault(family(model), "".join(c if c.isalnum() else "_" for c in name))
