@@ -24,13 +24,22 @@ __all__ = ["LayerWork", "layer_by_layer"]
 #: What a part of a layer is called.
 CALLED = {
     "Attention": "attention",
+    "ConvolvedAttention": "attention with convolutions",
+    "DifferentialAttention": "differential attention",
+    "RoutedAttention": "attention with experts",
+    "ValueMaskedAttention": "attention",
     "Latent": "latent attention",
     "CompressedAttention": "compressed attention",
     "DeltaRule": "linear attention",
     "LightningAttention": "linear attention",
+    "TimeMix": "linear attention",
     "Mamba": "state space",
     "Mamba2": "state space",
+    "RGLRU": "linear recurrence",
+    "ChannelConvolution": "convolution",
     "ShortConvolution": "convolution",
+    "Encoder": "encoder",
+    "WhereSeen": "layers for images",
     "Mlp": "feed-forward",
     "Mixture": "experts",
 }
@@ -84,7 +93,8 @@ def _own(model: Any, block: Block, layers: range) -> Iterator[Precision | None]:
 
 def _called(part: Part) -> str:
     window = getattr(part, "window", None)
-    name = CALLED.get(type(part).__name__, "other steps")
+    kind = type(part).__name__
+    name = CALLED.get(kind, kind)
     return name if window is None else f"{name}, window {window:,}"
 
 
