@@ -8,7 +8,7 @@ In the order in which a submission meets them:
 - ``marking``: one submission against the key;
 - ``sandbox``: starts a server, hands out one question at a time, takes plain values back;
 - ``fork_server``: that server, the only part that shares a machine with student code;
-- ``by_hand``: what a person marks; ``journal``: every mark as it is given;
+- ``journal``: every mark that a machine gives, as it is given; ``by_hand``: what a person marks;
 - ``report``: grades, feedback, summary; ``class_page``, ``board``, ``similar``: the class at once;
 - ``gradescope``, ``gradebook``, ``exports``, ``tables``: other people's formats;
 - ``folders``: a question's folder on disk.

@@ -79,7 +79,7 @@ def grade(
             f"WARNING: {opened.checks_from} has changed since the key was made: run make course "
             "again, or the changes have no effect"
         )
-    with Journal(out / "journal.jsonl", _digest(key)) as journal:
+    with Journal(out / "journal.jsonl", _digest(key, setting.limits)) as journal:
         sheets = Sheets(opened, out / "marking")
         inbox = _found(submissions, opened, pattern, times)
         write_whole(out / "handed-in.md", inbox.report(submissions))
@@ -291,9 +291,9 @@ def _end_with_parent(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _digest(key: Path) -> str:
+def _digest(key: Path, limits: Limits) -> str:
     """Changes when anything about the grading changes: then everybody is graded again."""
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(repr(limits).encode())
     for name in ("key.json", "checks.py"):
         digest.update((key / name).read_bytes())
     return digest.hexdigest()[:16]

@@ -92,15 +92,9 @@ def mark_submission(key: Key, submission: Submission, sandbox: Sandbox) -> list[
             continue
         found = mark_question(key, question, submission, sandbox)
         seconds = round(time.monotonic() - begin, 3)
-        marks.append(
-            Mark(
-                exercise.name,
-                round(found[0] * question.points, 4),
-                question.points,
-                *found[1:],
-                seconds=seconds,
-            )
-        )
+        score = round(found.share * question.points, 4)
+        said = (found.reason, found.feedback, found.flag, found.taken)
+        marks.append(Mark(exercise.name, score, question.points, *said, seconds=seconds))
     return marks
 
 
