@@ -134,13 +134,16 @@ def with_stand_ins_named(body: str, page: str) -> str:
 
 
 def preloads(root: Path, name: str) -> str:
-    """What a page all of an explorer's asks for at once, rather than module by module."""
+    """What a page all of an explorer's asks for at once, rather than module by module.
+
+    It stands below the text, as the style sheet in the head must not wait for so many files.
+    """
     found = modules(root / "book" / "_static" / "explorers", "frame.js", f"{name}.js")
     folder = "../_static/explorers"
     links = [
         f'<link rel="modulepreload" fetchpriority="low" href="{folder}/{each}" />' for each in found
-    ]  # the text comes first
-    return "\n    ".join(["", *links, ""])
+    ]
+    return "\n".join(["", *links, ""])
 
 
 #: Where the script does not come, figures and tables stay: a page that is opened as a file, say.
@@ -156,7 +159,7 @@ def add_scripts(
         app.add_js_file("explorers/main.js", type="module", onerror=LOST)
         context["body"] = with_stand_ins_named(body, page)
         if name := page.partition("book/explore_")[2]:
-            context["metatags"] = context.get("metatags", "") + preloads(Path(app.srcdir), name)
+            context["body"] += preloads(Path(app.srcdir), name)
     if '<blockquote class="predict"' in body:
         app.add_js_file("predict.js", type="module")
     if "data-live=" in body:

@@ -3,6 +3,7 @@
 import { Answers } from './answers_table.js';
 import {
   answered,
+  begun,
   cutOf,
   EXACT,
   engines,
@@ -351,11 +352,10 @@ const tellingOf = (choices) =>
 
 /** What the first picture needs, in tasks short enough that the page answers in between. */
 export function* ahead(state) {
+  if (isTurned(state)) return;
   for (const choice of choicesOf(settings, state)) {
-    prepared(choice);
-    yield;
-    answersOf(choice);
-    yield;
+    yield* begun(choice);
+    yield curve(choice, answersOf(choice));
   }
 }
 
@@ -370,8 +370,11 @@ export function* foreseen(states, { id }) {
 
 function* withCurves(states) {
   for (const state of states) {
-    yield* ahead(state);
-    yield choicesOf(settings, state).map((choice) => curve(choice, answersOf(choice)));
+    for (const choice of choicesOf(settings, state)) {
+      yield prepared(choice);
+      yield answersOf(choice);
+      yield curve(choice, answersOf(choice));
+    }
   }
 }
 

@@ -91,6 +91,14 @@ export function answer(model, device, options = {}) {
   };
 }
 
+/** A server, its step and what its fullest device holds, one by one. */
+export function* served(model, device, batch, context, options = {}) {
+  const server = call(Server, [model, device], named(options));
+  yield;
+  yield server.step(batch, context, 1, 'ignore');
+  yield server.fullest(batch, context);
+}
+
 /**
  * `costlib.serving.fleets`: the fewest devices so far that serve so many users, after each plan
  * that is tried; the last is the answer, null where none is known yet.

@@ -16,6 +16,7 @@ import {
   nodes,
   precisionOf,
   recipes,
+  served,
   sizeOf,
 } from './costlib.js';
 import { plain } from './numbers.js';
@@ -224,6 +225,19 @@ export function prepared(choice) {
     return modelOfChoice(choice);
   } catch {
     return null; // which is said when it is asked
+  }
+}
+
+/** The parts of an answer, one by one: code takes longest the first time that it runs. */
+export function* begun(choice) {
+  try {
+    const model = modelOfChoice(choice);
+    yield;
+    const { batch, context, latency, engine } = asked(choice);
+    const options = { ...cutOf(choice), latency, engine, precision: precisionIn(choice) };
+    yield* served(model, deviceOf(choice), batch, context, options);
+  } catch {
+    // which is said when it is asked
   }
 }
 

@@ -125,3 +125,14 @@ export const idle = () =>
   new Promise((resume) => {
     whenIdle(resume);
   });
+
+/** Does something at the first sign of a reader: a pointer, a touch, a key, a page that scrolls. */
+export function whenSomebodyIsThere(action) {
+  const until = new AbortController();
+  const begin = () => {
+    until.abort();
+    action();
+  };
+  for (const sign of ['pointermove', 'pointerdown', 'keydown', 'scroll'])
+    addEventListener(sign, begin, { passive: true, signal: until.signal });
+}

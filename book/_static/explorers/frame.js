@@ -2,7 +2,7 @@
 // behind.
 import { keysOf, named, withState } from './address.js';
 import { Chart } from './chart.js';
-import { copy, idle, make, otherThings, withUnits } from './dom.js';
+import { copy, idle, make, otherThings, whenSomebodyIsThere, withUnits } from './dom.js';
 import { counted, plain } from './numbers.js';
 import { csv, tableOf } from './table.js';
 
@@ -134,7 +134,8 @@ export function entriesOf(options) {
   /** @type {Map<string, HTMLOptGroupElement>} */
   const groups = new Map();
   return options.flatMap(([value, text, title, group]) => {
-    const option = make('option', { value, title: title || null }, text);
+    const option = new Option(text, value);
+    if (title) option.title = title;
     if (!group) return [option];
     const known = groups.get(group);
     known?.append(option);
@@ -661,7 +662,6 @@ export async function start(root, page, keys) {
   for (const figure of stand.querySelectorAll('svg.explorer-stand-in')) figure.remove();
   root.explorer = new Explorer(root, page, keys);
   // a slider moves at once, and code runs faster the more it has run
-  root.explorer.foresee(
-    ...page.controls.flatMap((control) => (control.type === 'number' ? [control] : [])),
-  );
+  const sliders = page.controls.flatMap((control) => (control.type === 'number' ? [control] : []));
+  whenSomebodyIsThere(() => root.explorer.foresee(...sliders));
 }

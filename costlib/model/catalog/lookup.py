@@ -80,6 +80,8 @@ class Catalog(Mapping[str, Entry], Generic[Entry]):
         """
         if not isinstance(name, str):
             raise TypeError(f"a {self._kind} is looked up by name, got {name!r:.200}")
+        if name in self._entries:
+            return name
         if plain(name) in self._name_of:
             return self._name_of[plain(name)]
         raise UnknownName(self._why_not(name))
@@ -168,7 +170,7 @@ class Catalog(Mapping[str, Entry], Generic[Entry]):
         return self._built[name]
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and plain(name) in self._name_of
+        return isinstance(name, str) and (name in self._entries or plain(name) in self._name_of)
 
     def __iter__(self) -> Iterator[str]:
         yield from self._entries
