@@ -38,16 +38,6 @@ function look() {
 look();
 addEventListener('resize', look);
 
-// The faces of code and formulas come when there is something to see; on later pages the browser
-// has them, and shows them at once.
-requestAnimationFrame(() =>
-  setTimeout(() => {
-    const faces = /** @type {HTMLLinkElement} */ (document.getElementById('faces'));
-    faces.media = 'all';
-    localStorage.setItem('faces', 'here');
-  }),
-);
-
 // Code can be hidden on all pages; a script in the head does it before the page is seen.
 const buttons = document.querySelector('.article-header-buttons');
 if (buttons && document.querySelector('.bd-article .cell:not(.tag_hide-cell) .cell_input')) {

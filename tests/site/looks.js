@@ -3,27 +3,6 @@
 /** @type {(selector: string, keep?: (each: any) => any) => any[]} */
 const all = (selector, keep = () => true) => [...document.querySelectorAll(selector)].filter(keep);
 
-/** The page's frames come when they are asked for. */
-export function holdFrames() {
-  const [frame, held] = [requestAnimationFrame, []];
-  self.requestAnimationFrame = (run) => held.push(run);
-  const showFrames = () => {
-    self.requestAnimationFrame = frame;
-    for (const run of held) frame(run);
-  };
-  Object.assign(self, { showFrames });
-}
-
-/** The names of the faces that the page has asked for. */
-export const fonts = () =>
-  document.fonts.ready.then(() =>
-    performance
-      .getEntriesByType('resource')
-      .map(({ name }) => name.split('/').pop())
-      .filter((name) => name.includes('.woff2'))
-      .map((name) => name.split('.')[0]),
-  );
-
 /** All faces, now; those that stand in meanwhile are the machine's own, which has one of them. */
 export const seeFaces = () =>
   Promise.all(

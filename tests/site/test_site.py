@@ -99,8 +99,7 @@ def test_a_page_asks_no_other_host_and_waits_for_one_style_sheet_alone(page: Pat
         return  # only leads to another page
     scripted = re.sub("<noscript>.*?</noscript>", "", html)
     sheets = re.findall(r'<link[^>]*rel="stylesheet"[^>]*/(\w+)\.css[^>]*>', scripted)
-    assert sheets == ["bundle", "faces"]
-    assert re.search(r'/faces\.css[^>]*media="print"', scripted)
+    assert sheets == ["bundle"]
     scripts = re.findall(r"<script\b[^>]*\bsrc=[^>]*>", html)
     assert [script for script in scripts if "defer" not in script and "module" not in script] == []
     assert re.findall("fontawesome|searchindex", html) == []
@@ -114,36 +113,22 @@ def test_styles_load_nothing_from_another_host(sheet: Path) -> None:
 
 def test_the_style_sheet_is_small_and_complete() -> None:
     bundle = (SITE / "_static" / "bundle.css").read_text("utf-8")
-    faces = (SITE / "_static" / "faces.css").read_text("utf-8")
     assert len(gzip.compress(bundle.encode())) < 34_000
-    files = re.findall(r"url\((?!['\"]?(?:data:|#))['\"]?([^)'\"]+)", bundle + faces)
+    files = re.findall(r"url\((?!['\"]?(?:data:|#))['\"]?([^)'\"]+)", bundle)
     assert len([file for file in files if "katex/" in file]) > 10
     assert [file for file in files if not (SITE / "_static" / file).is_file()] == []
 
 
-def test_faces_but_that_of_the_text_come_after_the_first_picture(
-    browser: Any, address: str
-) -> None:
-    """And where a browser has them they are asked for at once."""
-    page = browser.new_page()
-    page.add_init_script(f"({ASK('holdFrames')})()")
-    page.goto(f"{address}/book/matmul.html")
-    early = {*page.evaluate(ASK("fonts"))}
-    sans = "source-sans-3-latin-wght"
-    assert {f"{sans}-normal"} <= early <= {f"{sans}-normal", f"{sans}-italic"}
-    media = "document.querySelector('#faces').media"
-    assert page.evaluate(media) == "print"
-    page.evaluate("showFrames()")
-    see_faces(page)
-    assert {*page.evaluate(ASK("fonts"))} > early
-    page.reload()
-    assert page.evaluate(media) == "all"
-    page.close()
+def test_no_word_waits_for_its_face() -> None:
+    """It is seen in one of the machine's until then."""
+    bundle = (SITE / "_static" / "bundle.css").read_text("utf-8")
+    faces = [face for face in re.findall(r"@font-face\s*{[^}]*}", bundle) if "url(" in face]
+    assert len(faces) > 10
+    assert [face for face in faces if not re.search(r"font-display:\s*swap", face)] == []
 
 
 def see_faces(page: Any) -> None:
     """Have the faces of code and formulas, which come once a page needs them, there now."""
-    page.wait_for_function("document.fonts.size > 10")
     page.evaluate(ASK("seeFaces"))
 
 
@@ -440,7 +425,6 @@ def test_code_is_hidden_on_every_page_until_it_is_asked_for(visit: Opened, addre
     page.click("text=Show code")
     assert {seen for _, seen in page.evaluate(shown)} == {True}
     page.goto(f"{address}/book/glossary.html")
-    page.wait_for_function("document.querySelector('#faces').media === 'all'")
     assert page.locator(".code-switch").count() == 0
 
 

@@ -31,18 +31,12 @@ UNUSED = re.compile(
 )
 #: The face of the text, asked for before the style sheet says so.
 FACE = "fonts/source-sans-3-latin-wght-normal.woff2"
-#: Those of code and formulas have a style sheet of their own, which waits until there is something
-#: to see (page.js): not on paper, nor without scripts, nor where a browser has it. Slanted words do
-#: not wait: upright ones in their place are wider, and lines would break anew.
-OTHER_FACES = re.compile(r"@font-face\s*\{(?![^}]*Source Sans)[^}]*url\([^}]*\}")
-LATER = """
-    <link rel="stylesheet" href="{0}" media="print" id="faces" />
+#: Words are seen in a face of the machine until theirs has come, formulas too.
+SWAPPED = re.compile(r"(@font-face\s*\{)(?=[^}]*url\()(?![^}]*font-display)")
+BEGINS = """
     <script>
-      if (localStorage.getItem("faces")) document.getElementById("faces").media = "all";
       if (localStorage.getItem("code")) document.documentElement.classList.add("code-hidden");
-    </script>
-    <noscript><link rel="stylesheet" href="{0}" /></noscript>"""
-WAITS = re.compile(r'\s*<link [^>]* id="faces" />.*?</noscript>', re.DOTALL)
+    </script>"""
 ICON = re.compile(r'class="[^"]*?\b(fa[srb]|fa-(?:solid|regular|brands))\s+fa-([a-z0-9-]+)')
 ICON_PLACE = re.compile(rf"(<(?:i|span) [^>]*?{ICON.pattern}[^>]*>)(?=</(?:i|span)>)")
 STYLE = re.compile(
@@ -84,6 +78,10 @@ svg.icon { display: block; width: 1em; height: 1em; fill: currentColor; }
 """
 
 
+#: What of a script runs at all runs as it starts: Chrome then compiles it while the page is free.
+EAGER = "//# allFunctionsCalledOnLoad\n"
+
+
 def lighten(app: Sphinx, failed: Exception | None) -> None:
     """Rewrite every page of the finished site."""
     if failed or app.builder.name != "html":
@@ -100,8 +98,8 @@ def lighten(app: Sphinx, failed: Exception | None) -> None:
     text = without_unused(text, used)
     text = without_idle(text, [*pages.values(), *scripts]) + ICON_STYLE
     shapes = icon_shapes(pages.values())
-    bundle.write_text(OTHER_FACES.sub("", text), "utf-8")
-    bundle.with_name("faces.css").write_text("\n".join(OTHER_FACES.findall(text)), "utf-8")
+    text = SWAPPED.sub(r"\1font-display:swap;", text)
+    bundle.write_text(text, "utf-8")
     version = sha256(text.encode()).hexdigest()[:8]
     options = (site / "_static" / "documentation_options.js").read_text("utf-8")
     for path, html in pages.items():
@@ -110,6 +108,8 @@ def lighten(app: Sphinx, failed: Exception | None) -> None:
         html = with_patient_scripts(html, options)
         html = with_icons(with_names(THEME.sub(lambda _: SYSTEM, html)), shapes)
         path.write_text(html, "utf-8")
+    for script in site.glob("_static/explorers/**/*.js"):
+        script.write_text(EAGER + script.read_text("utf-8").removeprefix(EAGER), "utf-8")
     for heavy in (
         "_static/scripts",
         "_static/clipboard.min.js",
@@ -125,7 +125,7 @@ def used_styles(pages: Mapping[Path, str], site: Path, memory: Path) -> list[str
     """The style sheets that pages ask for, in their order; remembered, for a build that changes
     no page."""
     for path, html in pages.items():
-        links = [one or other for one, other in STYLE.findall(WAITS.sub("", html))]
+        links = [one or other for one, other in STYLE.findall(html)]
         links = [link for link in links if "bundle.css" not in link]
         if links:
             found = [(path.parent / link.partition("?")[0]).resolve() for link in links]
@@ -136,16 +136,15 @@ def used_styles(pages: Mapping[Path, str], site: Path, memory: Path) -> list[str
 
 
 def with_one_style(html: str, address: str) -> str:
-    """The page with one style sheet in place of its own, and the faces of its text."""
-    html = re.sub(r'\s*<link rel="preload" href="[^"]*fonts/[^>]*>', "", WAITS.sub("", html))
+    """The page with one style sheet in place of its own, and the face of its text."""
+    html = re.sub(r'\s*<link rel="preload" href="[^"]*fonts/[^>]*>', "", html)
     first = STYLE.search(html)
     assert first is not None
-    static, _, version = address.partition("bundle.css")
-    face = f"{static}{FACE}"
+    face = f"{address.partition('bundle.css')[0]}{FACE}"
     link = (
         f'\n    <link rel="preload" href="{face}" as="font" type="font/woff2" crossorigin />'
         f'\n    <link rel="stylesheet" href="{address}" />'
-        f"{LATER.format(f'{static}faces.css{version}')}"
+        f"{BEGINS}"
     )
     return html[: first.start()] + link + STYLE.sub("", html[first.start() :])
 

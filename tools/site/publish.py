@@ -175,8 +175,7 @@ def one_page(site: Path, who: Identity, only: str | None = None) -> str:
     return (
         '<!DOCTYPE html><html lang="en" data-theme="light" data-mode="light"><head>'
         f'<meta charset="utf-8"><title>{title[1] if title else ""}</title>'
-        '<link rel="stylesheet" href="_static/bundle.css">'
-        f'<link rel="stylesheet" href="_static/faces.css"><style>{PAPER}</style></head>'
+        f'<link rel="stylesheet" href="_static/bundle.css"><style>{PAPER}</style></head>'
         f'<body><main class="bd-content">{articles}</main></body></html>'
     )
 

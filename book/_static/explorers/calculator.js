@@ -355,6 +355,7 @@ export function* ahead(state) {
   if (isTurned(state)) return;
   for (const choice of choicesOf(settings, state)) {
     yield* begun(choice);
+    yield answersOf(choice);
     yield curve(choice, answersOf(choice));
   }
 }

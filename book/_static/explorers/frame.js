@@ -11,6 +11,7 @@ const LONGEST = 8000; // letters of a link that programs pass on whole
 const REST = 100; // milliseconds without a change, and the address says it
 const SENTENCE = 100; // letters: what is longer has a row to itself
 const TWO = 640; // pixels, wide enough for two charts beside one another
+const LONG = 30; // entries of a list
 const AT_ONCE = 8; // steps ahead before the page is asked again whether it rests
 
 /**
@@ -612,6 +613,20 @@ export class Explorer {
     });
   }
 
+  /**
+   * A long list begins with what is chosen, and has the rest once the first picture stands.
+   * @param {ChoiceControl} control
+   */
+  listLater(control) {
+    const { select } = this.inputs.get(control.id);
+    const put = (entries) => {
+      select.replaceChildren(...entriesOf(entries));
+      select.value = this.state[control.id];
+    };
+    put(choices(control, this.state).filter(([value]) => value === this.state[control.id]));
+    this.defer(`list ${control.id}`, () => put(choices(control, this.state)));
+  }
+
   /** @param {Control} control */
   show(control) {
     const input = this.inputs.get(control.id);
@@ -621,7 +636,9 @@ export class Explorer {
       const options = choices(control, this.state);
       if (input.options !== options) {
         const key = options.map(([each]) => each).join();
-        if (input.key !== key) input.select.replaceChildren(...entriesOf(options));
+        const isLater = input.key === undefined && options.length > LONG;
+        if (isLater) this.listLater(control);
+        else if (input.key !== key) input.select.replaceChildren(...entriesOf(options));
         Object.assign(input, { key, options });
       }
       if (input.select.value !== value) input.select.value = value;
