@@ -864,10 +864,8 @@ export function draw(explorer, state) {
     .filter((key) => FIRST.includes(key))
     .sort((a, b) => FIRST.indexOf(a) - FIRST.indexOf(b));
   first.update(some, explorer.result);
-  others.update(
-    keys.filter((key) => !FIRST.includes(key)),
-    explorer.result,
-  );
+  const more = keys.filter((key) => !FIRST.includes(key));
+  explorer.defer('others', () => others.update(more, explorer.result));
   if (wasOn && enough.hidden) first.rows.get('fits')?.button.focus();
   explorer.rest.classList.toggle('calculator-no-room', !found.some(mostOf));
   if (taken.box.open) fillTaken(explorer);
