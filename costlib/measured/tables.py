@@ -330,26 +330,32 @@ def _listed(text: str) -> str | None:
 
 
 def device_named(text: str) -> Device | None:
-    """The device of the catalogue that a log names; None where it has none such.
+    """The device that a log names; None where none such is known.
 
-    >>> device_named("NVIDIA H100 80GB HBM3").name, device_named("abacus") is None
-    ('H100-SXM', True)
+    >>> device_named("NVIDIA H100 80GB HBM3").name, device_named("NVIDIA H100 NVL").name
+    ('H100-SXM', 'H100-NVL')
+    >>> device_named("abacus")
     """
     text = text[:_LONGEST].lower()
     known = (name for pattern, name in content()["device_names"] if re.search(pattern, text))
-    return next((devices[name] for name in known if name in devices), None)
+    name = next(known, None)
+    return None if name is None else _known(name)
 
 
 _LONGEST = 200  # letters of a name that are looked at
 
 
-def _named_device(name: str, framework: str) -> Device:
+def _known(name: str) -> Device:
+    """A device of the catalogue, or one that the tables have beside it."""
     own = content()["devices"].get(name)
     if own is None:
-        device: Device = devices[name]
-    else:
-        changes = {key: value for key, value in own.items() if key not in ("like", "source")}
-        device = devices[own["like"]].with_(name=name, **changes)
+        return devices[name]
+    changes = {key: value for key, value in own.items() if key not in ("like", "source")}
+    return devices[own["like"]].with_(name=name, **changes)
+
+
+def _named_device(name: str, framework: str) -> Device:
+    device = _known(name)
     rates = dict(device.flops_per_s)
     if "llama.cpp" in framework and "fp16-acc16" in rates:  # its products accumulate in 16 bits
         device = device.with_(flops_per_s={**rates, "fp16": rates["fp16-acc16"]})
