@@ -247,7 +247,7 @@ _DEVICE = 17.0
 
 
 def folded(planned: Any) -> Figure:
-    """A plan's mesh on the nodes of its cluster: who shares a product, a stage, and the gradients.
+    """A plan's mesh on the nodes of its cluster: who shares a sequence, a stage, and the gradients.
 
     Of `Plan.on`. What each axis sends is the plan's own ledger's, for its first stage.
     """
@@ -262,9 +262,10 @@ def folded(planned: Any) -> Figure:
     beyond = [a for a in used if a not in inside]
     title = f"Inside a node: {' and '.join(inside) or 'nothing'}; across nodes: "
     title += " and ".join(beyond) or "nothing"
+    shared = "sequence" if sizes["context"] > 1 else "product"
     alt = (
         f"{cluster.nodes} nodes of {each} devices. Devices of one colour are one stage; a frame "
-        f"is around devices that share each product, numbered inside it; a line with dots joins "
+        f"is around devices that share each {shared}, numbered inside it; a line with dots joins "
         f"the nodes that hold copies of the first device's weights. {'; '.join(told)}."
     )
     rows = 2 if each % 2 == 0 and each > 4 else 1
@@ -312,7 +313,7 @@ def _node(
     *,
     numbered: bool,
 ) -> None:
-    """The devices of a node, and a frame around those that share each product."""
+    """The devices of a node, and a frame around those that share each product or sequence."""
     rows, each = map(int, shape)
     across, inner = each // rows, (corner[0] + 4, corner[1] + 4)
     at = _coordinates(node * each + np.arange(each), sizes)
@@ -320,12 +321,13 @@ def _node(
     for stage in set(at["pipeline"].tolist()):
         cells = [slot for slot, own in zip(slots, at["pipeline"], strict=True) if own == stage]
         drawing.fill(inner, cells, _DEVICE, COLOURS[stage % 7] + "66")
-    words = dict(zip(slots, at["tensor"] + 1, strict=True)) if numbered else {}
+    place = at["tensor"] + sizes["tensor"] * at["context"] + 1
+    words = dict(zip(slots, place, strict=True)) if numbered else {}
     drawing.grid(inner, rows, across, _DEVICE, COLOURS[0], [], line=0.3, words=words)
-    if (together := min(sizes["tensor"], across)) > 1:
+    if (together := min(sizes["tensor"] * sizes["context"], across)) > 1:
         for row, column in slots[::together]:
-            place = inner[0] + column * _DEVICE, inner[1] + row * _DEVICE
-            drawing.box(place, together * _DEVICE, _DEVICE, line=1.4)
+            start = inner[0] + column * _DEVICE, inner[1] + row * _DEVICE
+            drawing.box(start, together * _DEVICE, _DEVICE, line=1.4)
 
 
 def _same(drawing: Sketch, corners: Sequence[Point], each: int, sizes: dict[str, int]) -> None:

@@ -304,7 +304,7 @@ _TENSORS = {
 def _told(row: Any) -> str:
     """A plan in a few words: its degrees, and whether all is computed again."""
     again = ", recomputed" if row["recompute"] == "full" else ""
-    degrees = "·".join(str(row[name]) for name in ("tensor", "pipeline", "data"))
+    degrees = "·".join(str(row[name]) for name in ("tensor", "context", "pipeline", "data"))
     return f"{degrees}, ZeRO-{row['zero']}{again}"
 
 

@@ -52,6 +52,7 @@ DRAWINGS = {
     "hidden": lambda: cluster.hidden(LLAMA, costlib.nodes["DGX-H100"], 8, [16384, 2048]),
     "folded": lambda: cluster.folded(planned(tensor=4, pipeline=2, data=4, sequence=True)),
     "folded_far": lambda: cluster.folded(planned(tensor=8, pipeline=4)),
+    "folded_ring": lambda: cluster.folded(planned(context=4, data=8, zero=3)),
     "filling": lambda: batches.filling(run(), 5),
     "apart": lambda: batches.apart(SERVER, LONG, 50e9),
     "message": lowerbounds.message,
@@ -130,11 +131,12 @@ def test_no_token_is_lost_on_its_way_to_an_expert() -> None:
     [
         ("folded", {"tensor": 4, "pipeline": 2, "data": 4, "sequence": True}, {"data": 4}),
         ("folded_far", {"tensor": 8, "pipeline": 4}, {"pipeline": 4}),
+        ("folded_ring", {"context": 4, "data": 8, "zero": 3}, {"data": 4}),
     ],
 )
 def test_a_folded_mesh_tells_tiers_and_bytes_of_the_plan(name, plan, across) -> None:
     ledger = planned(**plan).ledger(0)
-    for axis in ("tensor", "pipeline", "data"):
+    for axis in ("tensor", "context", "pipeline", "data"):
         told = re.search(
             rf"{axis} (\d+), (inside a node|across (\d+) nodes): ([\d.]+) ([MG])B", drawn(name).alt
         )
@@ -150,6 +152,8 @@ def test_a_folded_mesh_tells_tiers_and_bytes_of_the_plan(name, plan, across) -> 
 def test_a_mesh_fills_its_cluster() -> None:
     few = parallel.Plan(data=8).on(LLAMA, parallel.Cluster("DGX-H100"), batch=64, seq=4096)
     assert cluster.folded(few).title == "Inside a node: data; across nodes: nothing"
+    assert "share each sequence" in drawn("folded_ring").alt
+    assert "share each product" in drawn("folded").alt
     assert cluster._coordinates(29, {"tensor": 2, "pipeline": 3, "data": 9}) == {
         "tensor": 1,
         "pipeline": 2,

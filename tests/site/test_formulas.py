@@ -716,7 +716,7 @@ FORMULAS = [
     Row(
         "parallel",
         r"G_t = \sqrt",
-        lambda P_l, D, B, S: {"G_t": np.sqrt(6 * P_l / (16 * D * B * S))},
+        lambda P, L, D, B, S: {"G_t": np.sqrt(6 * P / (16 * L * D * B * S))},
     ),
     Row("parallel", r"\frac{G_p - 1}{J", lambda G_p, J: pipeline.bubble(G_p, J)),
     Row("parallel", r"(J + G_p - 1)(t_F", zero_bubble),
