@@ -10,7 +10,7 @@ import numpy as np
 from costfigures.attention import kind
 from costfigures.canvas import COLOURS, Figure, canvas
 from costfigures.chart import MARKS, legend, line_chart, lines, mark, names, note, points, ticks
-from costfigures.sketch import SMALL, TINT, Point, Sketch, sketch
+from costfigures.sketch import TINT, Point, Sketch, sketch
 from costlib.model.kvcache import kv_bytes, largest_batch
 from costlib.model.transformer import Transformer
 from costlib.serving import expected_tokens
@@ -51,7 +51,7 @@ def prefill_and_decode(model: Transformer, device: Device, prompt: int) -> Figur
     with sketch(title, alt, height=246) as drawing:
         for place, name in enumerate(works):
             left = 8 + 180 * place
-            drawing.text((left, 12), ("prefill", "decode")[place], bold=True, size=13)
+            drawing.text((left, 12), ("prefill", "decode")[place], bold=True)
             drawing.text((left, 29), name)
             _meeting(drawing, (left, 46), (prompt, 1)[place], model.d_model)
             amounts = quantity(moved[place], "B", 3), quantity(flops[place], "FLOP", 3)
@@ -89,11 +89,11 @@ def _meeting(drawing: Sketch, corner: Point, rows: int, width: Any) -> None:
     high = min(90.0, max(1.5, side * rows / width))
     middle = top + 39
     drawing.box((left, middle - high / 2), side, high, fill=COLOURS[2] + TINT)
-    drawing.text((left + side / 2, top + 83), "activations", align="middle", size=SMALL)
-    drawing.text((left + side + 13, middle), "×", align="middle", size=15)
+    drawing.text((left + side / 2, top + 83), "activations", align="middle")
+    drawing.text((left + side + 13, middle), "×", align="middle")
     weights = left + side + 26, middle - side / 2
     drawing.box(weights, side, side, "weights", fill=COLOURS[0] + TINT)
-    drawing.text((left + side * 1.5 + 26, top + 83), f"{width:,} wide", align="middle", size=SMALL)
+    drawing.text((left + side * 1.5 + 26, top + 83), f"{width:,} wide", align="middle")
 
 
 def generation(model: Transformer, prompt: int, most: int) -> Figure:
@@ -245,7 +245,7 @@ def block_table(lengths: Sequence[int] = (10, 6, 13), block: int = 4, blocks: in
         drawing.text((6, 66), f"pages, after {told} and {stages[-1]} turns", bold=True)
         for row, stage in enumerate(stages):
             top = 78 + 24 * row
-            drawing.text((6, top + 8), f"{stage}", size=SMALL)
+            drawing.text((6, top + 8), f"{stage}")
             _pages(drawing, top, [min(stage, length) for length in lengths], block, blocks)
         _tables(drawing, 177, tables, blocks)
     return drawing.result
@@ -259,7 +259,7 @@ def _tables(drawing: Sketch, top: float, tables: Sequence[Sequence[int]], blocks
     """The numbers of the blocks, and for each sequence where its own are."""
     for place in range(blocks):
         middle = _LEFT + (place + 0.5) * _SPAN / blocks - 1.5
-        drawing.text((middle, top), str(place), align="middle", size=SMALL)
+        drawing.text((middle, top), str(place), align="middle")
     drawing.text((6, top + 25), "block tables at the end", bold=True)
     for number, table in enumerate(tables):
         words = f"{_NAMES[number]}: {' '.join(map(str, table))}"

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from costfigures.canvas import ARRAYS, COLOURS, SMALL, Figure, canvas
+from costfigures.canvas import ARRAYS, COLOURS, Figure, canvas
 from costfigures.chart import legend
 from costfigures.sketch import TINT, Point, Sketch, sketch
 from costlib.iomodel import Heads, bounds, compression, counts
@@ -332,13 +332,13 @@ def gaps(shapes: Sequence[Gap] = SHAPES) -> Figure:
         grid = np.ravel(drawing.axes)
         for axes, shape, (low, high) in zip(grid, shapes, lines, strict=False):
             _gap(axes, M, low, high, list(chips.values()))
-            axes.set_title(shape.name, fontsize=SMALL)
+            axes.set_title(shape.name)
         for axes in grid[len(shapes) :]:
             axes.axis("off")
         for axes in grid[max(0, len(shapes) - 2) : len(shapes)]:
-            axes.set_xlabel("M, entries", fontsize=SMALL)
+            axes.set_xlabel("M, entries")
         legend(grid[0], 2)
-        drawing.figure.supylabel("entries moved, times the lower bound", fontsize=SMALL)
+        drawing.figure.supylabel("entries moved, times the lower bound")
     return drawing.result
 
 
@@ -360,4 +360,3 @@ def _gap(axes: Any, M: Array, low: Array, high: Array, marks: Sequence[int]) -> 
     axes.set(xscale="log", xticks=[10**4, 10**5, 10**6], xlim=(M[0], M[-1]))
     axes.set(ylim=(0.9, max(2.1, 1.1 * float(over.max()))))
     axes.minorticks_off()
-    axes.tick_params(labelsize=SMALL)

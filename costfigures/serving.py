@@ -10,7 +10,7 @@ import numpy as np
 from costfigures.batches import apart, filling, life, longest_pause, refilled, token_times  # noqa: F401 - of this chapter
 from costfigures.canvas import COLOURS, INK, Figure, canvas
 from costfigures.chart import MARKS, bar_chart, line_chart, lines, look, mark, note, points, ticks
-from costfigures.sketch import SMALL, TINT, Point, Sketch, sketch
+from costfigures.sketch import TINT, Point, Sketch, sketch
 from costlib import serving
 from costlib.model.transformer import Transformer
 from costlib.serving import Server, ServingRun
@@ -282,7 +282,7 @@ def cache_cuts() -> Figure:
             for layer in range(4):
                 _layer(drawing, (left, 22 + 38 * layer), 4, layer, axis)
                 _layer(drawing, (left, 200 + 18 * layer), 1, layer, axis)
-        drawing.text((4, 188), "latents: one row for all heads", size=SMALL)
+        drawing.text((4, 188), "latents: one row for all heads")
         names = {f"device {n + 1}": COLOURS[n] + TINT for n in range(4)}
         drawing.key((4, 282), names, 88)
     return drawing.result

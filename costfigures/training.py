@@ -95,9 +95,9 @@ def tide(model: Transformer, seq: int) -> Figure:
             axes.fill_between([0, 2], 0, state / 1e9, color=COLOURS[4], alpha=0.4, linewidth=0)
             tops = (state + np.array(line)) / 1e9
             axes.fill_between(where, state / 1e9, tops, color=COLOURS[number], alpha=0.7)
-            axes.text(0.02, state / 2e9, "weights, gradients, optimizer", va="center", fontsize=11)
+            axes.text(0.02, state / 2e9, "weights, gradients, optimizer", va="center")
             words = f"{name}: at most {peaks[name] / 1e9:.1f} GB of activations"
-            axes.set_title(words, fontsize=11)
+            axes.set_title(words)
             axes.set(xlim=(0, 2), ylim=(0, (state + max(peaks.values())) / 1e9 * 1.05))
             axes.set_xticks([0.5, 1.5], ["layers forward", "layers backward"])
             axes.label_outer()

@@ -22,7 +22,7 @@ from costfigures import Figure, canvas
 from figure_checks import (
     check_colours,
     check_legends_beside_what_is_drawn,
-    check_readable_on_a_phone,
+    check_readable,
     check_words_apart,
 )
 from tools.site import cards
@@ -68,7 +68,7 @@ def test_words_stand_apart_and_are_legible_on_a_phone_in_the_books_colours(page:
         check_colours(figure)
         check_words_apart(figure)
         check_legends_beside_what_is_drawn(figure)
-        check_readable_on_a_phone(figure)
+        check_readable(figure)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
