@@ -32,15 +32,15 @@ def gpu(device: Device) -> Figure:
     with sketch(title, alt, height=262) as drawing:
         drawing.box((120, 34), 236, 162, dashed=True)
         drawing.text((126, 25), "the chip")
-        drawing.box((6, 40), 64, 150, fill=MEMORY + TINT)
-        drawing.text((38, 115), f"memory\n{_size(capacity)}", align="middle")
-        drawing.fill((71, 95), [(0, 0)], (54, _BROAD), MEMORY)
-        drawing.text((95, 84), quantity(device.memory_rate, "B/s", 3), align="middle")
-        drawing.box((126, 40), 44, 150, fill=CACHE + TINT)
-        drawing.text((148, 115), f"cache\n{_size(cache)}", align="middle")
+        drawing.box((6, 40), 58, 150, fill=MEMORY + TINT)
+        drawing.text((35, 115), f"memory\n{_size(capacity)}", align="middle")
+        drawing.fill((65, 95), [(0, 0)], (60, _BROAD), MEMORY)
+        drawing.text((92, 84), quantity(device.memory_rate, "B/s", 3), align="middle")
+        drawing.box((126, 40), 54, 150, fill=CACHE + TINT)
+        drawing.text((153, 115), f"cache\n{_size(cache)}", align="middle")
         for end in (192, 232):
             thin = max(1.0, _BROAD * link / device.memory_rate)
-            drawing.arrow((38, 212), (38, end), width=thin, colour=MEMORY)
+            drawing.arrow((35, 212), (35, end), width=thin, colour=MEMORY)
         told = f"other devices: {quantity(link, 'B/s', 3)} each way"
         drawing.text((6, 243), told)
         _cores(drawing, (190, 40), cores)

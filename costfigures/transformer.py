@@ -368,8 +368,9 @@ def rule_against_context(names: Sequence[str], longest: int = 131072) -> Figure:
         found[name] = (seen, _over_the_rule(model, seen))
     title = "2·P per token: right at short contexts, far too low at long ones"
     what = "A step's FLOPs over 2·P by the keys it sees, log-log"
-    with line_chart(title, what, None, found, height=3.8) as drawing:
+    with line_chart(title, what, None, found, height=4, at="legend") as drawing:
         axes = drawing.axes
+        legend(axes)
         for number, (name, (at, _)) in enumerate(found.items()):
             if (turn := 6 * models[name].d_model) <= at[-1]:
                 there = _over_the_rule(models[name], np.array([turn]))
