@@ -183,7 +183,11 @@ def _caption(stage: _Stage, width: int) -> list[str]:
             words[-1] += f" {move[1:]}"
         else:
             words.append(f"{verb} {move[1:]}")
-    return [f"I/O {stage.paid}", *wrap(", ".join(words), width)]
+    told = ", ".join(words)
+    lines = wrap(told, width)
+    if len(lines) > 1:  # a line for each kind of move, so that no list goes on below
+        lines = [line for part in told.replace(", ", ",|").split("|") for line in wrap(part, width)]
+    return [f"I/O {stage.paid}", *lines]
 
 
 def _scaled_places(dag: Dag, width: float) -> list[Point]:
