@@ -112,11 +112,11 @@ def test_a_figure_with_a_caption_has_no_second_title(page: Path) -> None:
 
 @pytest.mark.parametrize("page", [cards.FRONT, cards.GALLERY])
 def test_words_on_a_card_can_be_read_and_none_is_cut(page: str) -> None:
-    """Where it stands beside another card, 20 rem wide and 13 high."""
+    """Where it stands beside another card, 308 px wide and 224 high."""
     for name, drawn in cards.pictures(BOOK, page):
-        scale = min(1, 320 / drawn.width, 208 / drawn.height)
+        scale = min(1, 308 / drawn.width, 224 / drawn.height)
         sizes = re.findall(r"font(?:-size)?: ?(?:[a-z]+ )*([\d.]+)px", drawn.svg)
-        assert scale * min(map(float, sizes)) >= 7.5, name
+        assert scale * min(map(float, sizes)) >= 9, name
         assert f'viewBox="0 0 {drawn.width:g} {drawn.height:g}"' in drawn.svg
         lines = map(float, re.findall(r'<text[^>]* y="([\d.]+)"', drawn.svg))
         assert not [y for y in lines if y - 10 < drawn.height < y + 2], name

@@ -27,7 +27,7 @@ FOLDER = "_static/cards"
 INKS = {"light": "#1f2328", "dark": "#ced6dd"}
 PAPERS = {"light": "#ffffff", "dark": "#15181d"}
 #: A card where it stands beside another, and what words on it have at least, in pixels.
-CARD, LEGIBLE = (320, 208), 7.5
+CARD, LEGIBLE = (308, 224), 9
 FONT = r"font(?:-size)?: ?(?:[a-z]+ )*([\d.]+)px"
 ITEM = re.compile(r'<li>(?=<p><strong><a class="reference internal" href="(\w+)\.html">)')
 LIST = re.compile(r'<(ol|ul) class="([^"]*)"([^>]*)>(?=\s*<li class="page-card">)')
