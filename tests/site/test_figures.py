@@ -28,6 +28,7 @@ from figure_checks import (
 from tools.site import cards
 from tools.site.drawings import brief, strokes
 from tools.site.drawings import path as brief_path
+from tools.site.lettering import lettered
 
 BOOK = Path(__file__).parents[2] / "book"
 
@@ -121,6 +122,17 @@ def test_words_on_a_card_can_be_read_and_none_is_cut(page: str) -> None:
         lines = map(float, re.findall(r'<text[^>]* y="([\d.]+)"', drawn.svg))
         assert not [y for y in lines if y - 10 < drawn.height < y + 2], name
         assert "var(" not in drawn.on("light") + drawn.on("dark"), "a file has no page around it"
+
+
+def test_a_picture_in_a_file_has_the_letters_of_its_words_and_no_others() -> None:
+    with canvas("Two weights", "Letters of a title and of numbers.") as drawing:
+        drawing.axes.set_title("AB", weight="bold")
+    bare = drawing.result.svg
+    found = lettered(bare)
+    assert found == lettered(bare)
+    assert re.findall(r"@font-face.*?weight:(\d+)", found) == ["400", "700"]
+    assert set(re.findall(r"font-family: ([^;]*)", found)) == {"Lettering, sans-serif"}
+    assert len(found) < len(bare) + 8_000
 
 
 PLACES = st.tuples(*[st.integers(-50_000, 50_000).map(lambda n: n / 100)] * 2)

@@ -19,6 +19,7 @@ from sphinx.application import Sphinx
 
 from costfigures.canvas import PAGE
 from tools import contents
+from tools.site.lettering import lettered
 
 #: Pages whose lists become cards.
 FRONT, GALLERY = "book/index", "book/explorers"
@@ -116,6 +117,7 @@ def deal(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctr
     folder = Path(app.outdir) / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for name, each in found.items():
+        each = replace(each, svg=lettered(each.svg))
         for kind in INKS:
             (folder / f"{name}-{kind}.svg").write_text(each.on(kind), "utf-8")
 
