@@ -130,7 +130,7 @@ def _whiskers(axes: Any, where: Any, values: Any, far: Any, most: float) -> None
     axes.hlines(where, values, np.minimum(far, most), color=INK, linewidth=1.2)
     for at, value, end in zip(where, values, far, strict=True):
         axes.plot([min(end, most)], [at], ">" if end > most else "|", color=INK)
-        words = f"{value:.0%} ({end:.0%})"
+        words = f"{value:.0%} ({end:,.0%})"
         note(axes, (min(end, most), at), words, (9 if end > most else 4, 0))
 
 
