@@ -269,17 +269,20 @@ def _plain_numbers(figure: Any) -> None:
             axis.set_major_formatter(_in_full if low > 5e-4 and high < 5e5 else _with_prefix)
             axis.set_minor_formatter(NullFormatter())
         elif type(axis.get_major_formatter()) is ScalarFormatter:
-            axis.set_major_formatter(_commas(axis.get_major_formatter()))
+            axis.set_major_formatter(_commas()())
 
 
-def _commas(plain: Any) -> Any:
+@cache
+def _commas() -> Any:
     """Matplotlib's numbers of an axis, but for thousands, which have commas."""
+    from matplotlib.ticker import ScalarFormatter
 
-    def written(value: float, place: int | None = None) -> str:
-        plain.set_locs(plain.axis.get_majorticklocs())
-        return f"{value:,.0f}" if abs(value) >= 1000 else str(plain(value, place))
+    class Commas(ScalarFormatter):
+        def __call__(self, value: float, place: int | None = None) -> str:
+            text = str(super().__call__(value, place))
+            return text if abs(value) < 1000 or self.get_offset() else f"{value:,.0f}"
 
-    return written
+    return Commas
 
 
 def _in_full(value: float, _: Any = None) -> str:
