@@ -167,6 +167,6 @@ def phases(steps: Mapping[str, PolicyStep]) -> Figure:
     with bar_chart(title, what, labels, parts, ".0f", **look) as drawing:
         style: dict[str, Any] = {"markersize": 20, "markeredgewidth": 2.5, "color": INK}
         drawing.axes.plot(100 * ahead, range(len(steps)), "|", **style)
-        note(drawing.axes, (100 * ahead[0], 0), "asynchronous", (0, 13))
+        note(drawing.axes, (100 * ahead[0], 0), "asynchronous", (0, 15))
         drawing.axes.set(xlabel="% of a step whose phases follow one another", xlim=(0, 100))
     return drawing.result

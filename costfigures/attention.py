@@ -11,7 +11,7 @@ import numpy as np
 
 from costfigures.canvas import ARRAYS, COLOURS, Figure, canvas
 from costfigures.chart import grouped, line_chart, lines, mark, note
-from costfigures.sketch import SMALL, TINT, Point, Sketch, sketch
+from costfigures.sketch import TINT, Point, Sketch, sketch
 from costlib.layers.attention import MLA, attention, latent_attention, pairs
 from costlib.units.ledger import Ledger
 
@@ -189,8 +189,8 @@ def kv_kept(models: Mapping[str, Transformer]) -> Figure:
         drawing.text((6, 143), "elements cached for a token in a layer, to scale")
         for place, (name, model) in enumerate(models.items()):
             left = 6 + place * step
-            drawing.text((left, 10), kind(model), bold=True, size=12)
-            drawing.text((left, 26), name, size=SMALL)
+            drawing.text((left, 10), kind(model), bold=True)
+            drawing.text((left, 26), name)
             _sharing(drawing, (left, 60), model)
             elements = model.kv_elements_per_layer()
             side = 74 * math.sqrt(elements / most)
@@ -200,7 +200,7 @@ def kv_kept(models: Mapping[str, Transformer]) -> Figure:
                 drawing.box((left, 157 + part * high), side, high, fill=shade + TINT)
             drawing.text((left, 246), f"{elements:,}", bold=True)
             drawing.text((left, 262), f"{kept[name]:.1%}")
-        drawing.text((6, 279), "of a key and a value for every head", size=SMALL)
+        drawing.text((6, 279), "of a key and a value for every head")
     return drawing.result
 
 

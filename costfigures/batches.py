@@ -10,7 +10,7 @@ import numpy as np
 
 from costfigures.canvas import COLOURS, INK, Figure, canvas
 from costfigures.chart import tiles
-from costfigures.sketch import SMALL, WIDTH, Lanes, Point, sketch
+from costfigures.sketch import WIDTH, Lanes, Point, sketch
 from costlib.serving import Requests, Server, ServingRun, disaggregate, listed, simulate, transfer
 from costlib.units.numbers import size
 
@@ -83,10 +83,10 @@ def life(server: Server) -> Figure:
     )
     with sketch(title, alt, height=136) as drawing:
         lanes = Lanes(drawing, 4, (WIDTH - 8) / finish)
-        drawing.text((0, 9), "prefill of other requests", size=SMALL)
+        drawing.text((0, 9), "prefill of other requests")
         for who in (0, 2):
             lanes.bar(17, (run.started[who], run.first[who]), colour=COLOURS[4])
-        drawing.text((0, 42), "this request", size=SMALL, bold=True)
+        drawing.text((0, 42), "this request", bold=True)
         lanes.bar(52, (arrival, began), "queue", dashed=True)
         lanes.bar(52, (began, first), "prefill", colour=COLOURS[1])
         for time in map(lanes.at, mine):

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from html import escape
+from html import escape, unescape
 from io import StringIO
 from typing import Any
 from zlib import crc32
@@ -34,8 +34,8 @@ ARRAYS = dict(zip("ABCQKOVSP", (*COLOURS[:3], *COLOURS[:4], *COLOURS[5:]), stric
 INK = "#010203"
 #: Stands for what the page is made of, behind words that lie on lines.
 PAPER = "#fdfcfb"
-#: Of the words inside a chart, in points: less is not legible on a phone.
-SMALL = 10.5
+#: Of all words in a chart, in points: a phone has about one pixel for each, a desk 1.4.
+TEXT = 11.5
 _FONTS = 'system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif'
 #: What a page is made of: white, where it does not say.
 PAGE = "var(--pst-color-background, #ffffff)"
@@ -44,9 +44,10 @@ _STYLE = {
     "svg.hashsalt": "costlib",
     "svg.fonttype": "none",  # text stays text: small, searchable, sharp
     "font.family": "DejaVu Sans",
-    "font.size": 12,
-    "axes.titlesize": 12,
+    "font.size": TEXT,
+    "axes.titlesize": TEXT,
     "axes.titlelocation": "left",
+    "figure.labelsize": TEXT,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -58,7 +59,7 @@ _STYLE = {
     "legend.edgecolor": COLOURS[4],
     "legend.framealpha": 1,
     "legend.fancybox": False,
-    "legend.fontsize": SMALL,
+    "legend.fontsize": TEXT,
     "legend.handlelength": 1.8,
     "legend.columnspacing": 1.2,
     "lines.linewidth": 2,
@@ -94,6 +95,7 @@ class Canvas:
     def done(self) -> None:
         """What is known only when all is drawn: numbers of axes, frames, names that are apart."""
         _plain_numbers(self.figure)
+        _name_sides(self.figure)
         for legend in self.figure.legends:  # beside the data, where no frame is needed
             legend.set_frame_on(False)
         if self.figure.ends:
@@ -203,12 +205,60 @@ def _paper() -> Any:
     return Paper
 
 
-def _plain_numbers(figure: Any) -> None:
-    """Numbers on logarithmic axes in one size: Matplotlib's exponents are too small on a phone.
+#: Sides of words, as SVG calls them, and how much of their width lies left of there.
+_ANCHORS = {"center": ("middle", 0.5), "right": ("end", 1.0)}
 
-    An axis of two decades also has twos and fives.
+
+def _name_sides(figure: Any) -> None:
+    """Say of words in several lines on which side these are flush, which Matplotlib's SVG does not.
+
+    It says where each line begins, by the widths of a font that a page does not have.
     """
-    from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter, NullLocator
+    from matplotlib.text import Text
+
+    for axes in figure.axes:
+        axes.get_xticklabels(), axes.get_yticklabels()  # which writes them
+    for words in figure.findobj(Text):
+        side = words.get_horizontalalignment()
+        if "\n" in words.get_text() and side in _ANCHORS and not words.get_rotation():
+            words.set_gid(f"{side} halo" if words.get_gid() else side)
+
+
+def _anchored(group: re.Match[str]) -> str:
+    """Words in several lines, each placed by its middle or its end, and not by where it begins."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    side, halo, lines = group.groups()
+    anchor, share = _ANCHORS[side]
+
+    def placed(line: re.Match[str]) -> str:
+        style, size, x, rest = line.groups()
+        weight = "bold" if "700" in style else "normal"
+        font = FontProperties(family="DejaVu Sans", size=float(size), weight=weight)
+        words = unescape(rest[rest.index(">") + 1 : -1])
+        wide, _, _ = text_to_path.get_text_width_height_descent(words, font, False)
+        return (
+            f'{style}; text-anchor: {anchor}" transform="translate({float(x) + share * wide} {rest}'
+        )
+
+    line = r'(style="[^"]*?([\d.]+)px[^"]*)" transform="translate\((\S+) ([^<]*<)'
+    named = ' id="halo"' if halo else ""
+    return f"<g{named}>{re.sub(line, placed, lines)}</g>"
+
+
+def _plain_numbers(figure: Any) -> None:
+    """Numbers with commas, and in one size: Matplotlib's exponents are too small on a phone.
+
+    A logarithmic axis of two decades also has twos and fives.
+    """
+    from matplotlib.ticker import (
+        LogFormatterSciNotation,
+        LogLocator,
+        NullFormatter,
+        NullLocator,
+        ScalarFormatter,
+    )
 
     for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
         if isinstance(axis.get_major_formatter(), LogFormatterSciNotation):
@@ -218,6 +268,21 @@ def _plain_numbers(figure: Any) -> None:
                 axis.set_minor_locator(NullLocator())
             axis.set_major_formatter(_in_full if low > 5e-4 and high < 5e5 else _with_prefix)
             axis.set_minor_formatter(NullFormatter())
+        elif type(axis.get_major_formatter()) is ScalarFormatter:
+            axis.set_major_formatter(_commas()())
+
+
+@cache
+def _commas() -> Any:
+    """Matplotlib's numbers of an axis, but for thousands, which have commas."""
+    from matplotlib.ticker import ScalarFormatter
+
+    class Commas(ScalarFormatter):
+        def __call__(self, value: float, place: int | None = None) -> str:
+            text = str(super().__call__(value, place))
+            return text if abs(value) < 1000 or self.get_offset() else f"{value:,.0f}"
+
+    return Commas
 
 
 def _in_full(value: float, _: Any = None) -> str:
@@ -234,6 +299,7 @@ def _finish(svg: str, title: str, alt: str) -> str:
     # Matplotlib's ids hash coordinates, whose last digits depend on the processor; these depend on
     # what is said about the figure, and differ between the figures of a page.
     prefix = f"f{crc32((title + alt).encode()):08x}"
+    svg = re.sub('<g id="(center|right)( halo)?">(.*?)</g>', _anchored, svg, flags=re.DOTALL)
     svg = svg.replace('<g id="halo"', f'<g style="{_HALO}"')
     found = dict.fromkeys(re.findall(r' id="([^"]+)"', svg))
     names = {name: f"{prefix}-{number}" for number, name in enumerate(found)}

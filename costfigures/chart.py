@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from costfigures.canvas import COLOURS, INK, SMALL, Canvas, canvas, halo
+from costfigures.canvas import COLOURS, INK, Canvas, canvas, halo
 from costfigures.sketch import Point
 
 #: Said beside colours, and in their order. Dots of a hatch would make a drawing ten times larger.
@@ -39,7 +39,7 @@ def note(
     Lines behind them are interrupted, unless they stand on a shade.
     """
     across, up = shift
-    style = {"ha": "left" if across > 0 else "right" if across else "center", "fontsize": SMALL}
+    style = {"ha": "left" if across > 0 else "right" if across else "center"}
     style |= {"va": "bottom" if up > 0 else "top" if up else "center"}
     drawn = axes.annotate(words, at, shift, textcoords="offset points", **style | more)
     if clear:
@@ -205,7 +205,7 @@ def grouped(
 def names(axes: Any, rows: Iterable[str], *, up: bool = False) -> None:
     """Names at the left of rows, the first on top, or from below ``up``."""
     every = list(rows)
-    axes.set_yticks(range(len(every)), every, fontsize=SMALL)
+    axes.set_yticks(range(len(every)), every)
     ends = -0.5, len(every) - 0.5
     axes.set_ylim(ends if up else ends[::-1])
     axes.grid(visible=False, axis="y")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from costfigures.canvas import COLOURS, Figure
-from costfigures.sketch import SMALL, WIDTH, Lanes, Point, Sketch, sketch
+from costfigures.sketch import WIDTH, Lanes, Point, Sketch, sketch
 from costlib.model.catalog import Node
 from costlib.model.transformer import Transformer
 from costlib.parallel import ALGORITHMS, Machine, two_tier_sent
@@ -154,9 +154,8 @@ def experts(devices: int = 4, tokens: int = 32, seed: int = 3) -> Figure:
                 look: dict[str, Any] = {"colour": COLOURS[number], "width": count / 5}
                 drawing.line(*ends, dashed=number == other, **look)
             _tokens(drawing, (left, below), list(enumerate(drawn[:, number])))
-            words = f"{shares[number]:.2f} of a share"
             place = (left, below + (rows * shares.max() + 1) * _SIDE + 14)
-            drawing.text(place, words, size=SMALL, bold=shares[number] == shares.max())
+            drawing.text(place, f"{shares[number]:.2f} shares", bold=shares[number] == shares.max())
         drawing.line((0, below + rows * _SIDE), (WIDTH, below + rows * _SIDE), dashed=True)
     return drawing.result
 

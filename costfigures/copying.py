@@ -245,7 +245,7 @@ def stay_and_pass() -> Figure:
             for stay, pass_ in passes:
                 _area(drawing, (x, top + 34), stay, pass_)
                 x += _SQUARE * len(pass_) + 44
-            drawing.text((x - 34, top + 34 + _SQUARE), f"= {areas[name]}", size=13, bold=True)
+            drawing.text((x - 34, top + 34 + _SQUARE), f"= {areas[name]}", bold=True)
     return drawing.result
 
 

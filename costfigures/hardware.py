@@ -6,7 +6,7 @@ from math import ceil, sqrt
 from typing import Any
 
 from costfigures.canvas import COLOURS, Figure
-from costfigures.sketch import SMALL, TINT, Point, Sketch, sketch
+from costfigures.sketch import TINT, Point, Sketch, sketch
 from costlib.model.transformer import Transformer
 from costlib.units.device import Device
 from costlib.units.display import quantity
@@ -31,24 +31,24 @@ def gpu(device: Device) -> Figure:
     )
     with sketch(title, alt, height=262) as drawing:
         drawing.box((120, 34), 236, 162, dashed=True)
-        drawing.text((126, 25), "the chip", size=SMALL)
-        drawing.box((6, 40), 64, 150, fill=MEMORY + TINT)
-        drawing.text((38, 115), f"memory\n{_size(capacity)}", align="middle", size=SMALL)
-        drawing.fill((71, 95), [(0, 0)], (54, _BROAD), MEMORY)
-        drawing.text((95, 84), quantity(device.memory_rate, "B/s", 3), align="middle", size=SMALL)
-        drawing.box((126, 40), 44, 150, fill=CACHE + TINT)
-        drawing.text((148, 115), f"cache\n{_size(cache)}", align="middle", size=SMALL)
+        drawing.text((126, 25), "the chip")
+        drawing.box((6, 40), 58, 150, fill=MEMORY + TINT)
+        drawing.text((35, 115), f"memory\n{_size(capacity)}", align="middle")
+        drawing.fill((65, 95), [(0, 0)], (60, _BROAD), MEMORY)
+        drawing.text((92, 84), quantity(device.memory_rate, "B/s", 3), align="middle")
+        drawing.box((126, 40), 54, 150, fill=CACHE + TINT)
+        drawing.text((153, 115), f"cache\n{_size(cache)}", align="middle")
         for end in (192, 232):
             thin = max(1.0, _BROAD * link / device.memory_rate)
-            drawing.arrow((38, 212), (38, end), width=thin, colour=MEMORY)
+            drawing.arrow((35, 212), (35, end), width=thin, colour=MEMORY)
         told = f"other devices: {quantity(link, 'B/s', 3)} each way"
-        drawing.text((6, 243), told, size=SMALL)
+        drawing.text((6, 243), told)
         _cores(drawing, (190, 40), cores)
         drawing.text((190, 10), f"{cores} cores", bold=True)
         drawing.text((190, 24), f"{quantity(device.compute_rate(), 'FLOP/s', 3)} in all")
         drawing.box((190, 212), 10, 10, fill=CORE)
-        drawing.text((205, 217), f"in each {_size(on_chip)}", size=SMALL)
-        drawing.text((205, 231), f"and {quantity(each, 'FLOP/s', 2)}", size=SMALL)
+        drawing.text((205, 217), f"in each {_size(on_chip)}")
+        drawing.text((205, 231), f"and {quantity(each, 'FLOP/s', 2)}")
     return drawing.result
 
 

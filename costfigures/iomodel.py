@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from costfigures.canvas import ARRAYS, COLOURS, INK, SMALL, Figure, canvas
+from costfigures.canvas import ARRAYS, COLOURS, INK, Figure, canvas
 from costfigures.chart import legend, mark, note
 from costfigures.copying import overlap, stay_and_pass, traffic  # noqa: F401 - of this chapter
 from costfigures.hardware import CACHE, CORE, MEMORY
@@ -164,8 +164,8 @@ def _shade_bounds(axes: Any, N: int, d: int) -> None:
     axes.fill_between(M / d**2, must / 30, floor, color=COLOURS[4], alpha=0.25, linewidth=0)
     axes.plot(M / d**2, floor, color=COLOURS[4], linewidth=1.2)
     axes.axhline(must, color=COLOURS[4], linewidth=1, linestyle="--")
-    axes.text(M[0] / d**2 * 1.3, must / 1.5, f"compulsory 4·N·d = {int(must):,}", fontsize=SMALL)
-    axes.text(M[0] / d**2 * 1.3, must * 3.2, "lower bounds", fontsize=SMALL)
+    axes.text(M[0] / d**2 * 1.3, must / 1.5, f"compulsory 4·N·d = {int(must):,}")
+    axes.text(M[0] / d**2 * 1.3, must * 3.2, "lower bounds")
     axes.set_ylim(must / 6)
 
 
@@ -173,7 +173,7 @@ def _mark_regimes(axes: Any) -> None:
     bottom, top = axes.get_ylim()
     for boundary, label in ((1.0, "d²"), (4.0, "4d²")):
         axes.plot([boundary] * 2, [6 * bottom, top], ":", color=COLOURS[4], linewidth=1)
-        axes.text(boundary * 1.06, top / 1.35, label, fontsize=SMALL)
+        axes.text(boundary * 1.06, top / 1.35, label)
     axes.set_ylim(bottom, top)
 
 
@@ -229,7 +229,7 @@ def regimes(largest: float = 2.5) -> Figure:
             height = float(_LEADING["stored_scores"][0](np.array(meeting)))
             axes.plot([meeting], [height], "o", color=_LOOKS["stored_scores"][1], markersize=7)
             note(axes, (meeting, height), label, (8, -7), clear=False)
-        axes.text(0.75 * largest, 2.5 * largest / 2, "lower bounds", fontsize=SMALL, ha="center")
+        axes.text(0.75 * largest, 2.5 * largest / 2, "lower bounds", ha="center")
         axes.set(xlabel="x = d/√M  (larger M to the left)", ylabel="entries moved, in units of N²")
         axes.set(xlim=(0, largest), ylim=(0, 5.2 * largest))
         mark(axes, "M = 4d²", x=0.5, at=0.93)
@@ -459,7 +459,7 @@ def ladder(N: int = 16384, d: int = 128, chips: Sequence[str] = _LADDER) -> Figu
             axes.plot([entries] * 2, [-len(rungs) + 0.4, 0.5], ":", color=INK, linewidth=1)
             note(axes, (entries, 0.5), name, (0, 3))
         axes.set(xscale="log", xlabel="entries of 2 bytes", ylim=(-len(rungs) + 0.4, 1.0))
-        axes.set_yticks([-row for row in range(len(rungs))], list(rungs), fontsize=SMALL)
+        axes.set_yticks([-row for row in range(len(rungs))], list(rungs))
         legend(drawing.axes, 2)
     return drawing.result
 

@@ -10,7 +10,7 @@ import numpy as np
 from costfigures.attention import kind
 from costfigures.canvas import COLOURS, Figure, canvas
 from costfigures.chart import MARKS, legend, line_chart, lines, mark, names, note, points, ticks
-from costfigures.sketch import SMALL, TINT, Point, Sketch, sketch
+from costfigures.sketch import TINT, Point, Sketch, sketch
 from costlib.model.kvcache import kv_bytes, largest_batch
 from costlib.model.transformer import Transformer
 from costlib.serving import expected_tokens
@@ -51,7 +51,7 @@ def prefill_and_decode(model: Transformer, device: Device, prompt: int) -> Figur
     with sketch(title, alt, height=246) as drawing:
         for place, name in enumerate(works):
             left = 8 + 180 * place
-            drawing.text((left, 12), ("prefill", "decode")[place], bold=True, size=13)
+            drawing.text((left, 12), ("prefill", "decode")[place], bold=True)
             drawing.text((left, 29), name)
             _meeting(drawing, (left, 46), (prompt, 1)[place], model.d_model)
             amounts = quantity(moved[place], "B", 3), quantity(flops[place], "FLOP", 3)
@@ -75,7 +75,7 @@ def _two_bars(
     drawing.box((left, top + 9), moving, 15, fill=COLOURS[0] + TINT, edge=COLOURS[0])
     drawing.box((left, top + 9), moving * weights, 15, fill=COLOURS[0], line=0)
     shade = COLOURS[1]
-    drawing.box((left, top + 53), computing, 15, fill=shade + TINT, edge=shade, hatch="//")
+    drawing.box((left, top + 53), computing, 15, fill=shade + TINT, edge=shade)
 
 
 def _weights_read(model: Transformer, work: Ledger) -> Any:
@@ -89,11 +89,11 @@ def _meeting(drawing: Sketch, corner: Point, rows: int, width: Any) -> None:
     high = min(90.0, max(1.5, side * rows / width))
     middle = top + 39
     drawing.box((left, middle - high / 2), side, high, fill=COLOURS[2] + TINT)
-    drawing.text((left + side / 2, top + 83), "activations", align="middle", size=SMALL)
-    drawing.text((left + side + 13, middle), "×", align="middle", size=15)
+    drawing.text((left + side / 2, top + 83), "activations", align="middle")
+    drawing.text((left + side + 13, middle), "×", align="middle")
     weights = left + side + 26, middle - side / 2
     drawing.box(weights, side, side, "weights", fill=COLOURS[0] + TINT)
-    drawing.text((left + side * 1.5 + 26, top + 83), f"{width:,} wide", align="middle", size=SMALL)
+    drawing.text((left + side * 1.5 + 26, top + 83), f"{width:,} wide", align="middle")
 
 
 def generation(model: Transformer, prompt: int, most: int) -> Figure:
@@ -238,16 +238,16 @@ def block_table(lengths: Sequence[int] = (10, 6, 13), block: int = 4, blocks: in
         f"free one. At the end, {told}. {wasted} slots at the ends are empty, and "
         f"{blocks - used} blocks are free."
     )
-    with sketch(title, alt, height=238) as drawing:
+    with sketch(title, alt, height=258) as drawing:
         drawing.text((6, 12), "a piece for each sequence, for the longest answer", bold=True)
         _pieces(drawing, 24, lengths, piece)
         told = ", ".join(map(str, stages[:-1]))
-        drawing.text((6, 66), f"pages, after {told} and {stages[-1]} turns", bold=True)
+        drawing.text((6, 68), f"pages, after {told} and {stages[-1]} turns", bold=True)
         for row, stage in enumerate(stages):
-            top = 78 + 24 * row
-            drawing.text((6, top + 8), f"{stage}", size=SMALL)
+            top = 80 + 28 * row
+            drawing.text((6, top + 10), f"{stage}")
             _pages(drawing, top, [min(stage, length) for length in lengths], block, blocks)
-        _tables(drawing, 177, tables, blocks)
+        _tables(drawing, 199, tables, blocks)
     return drawing.result
 
 
@@ -259,7 +259,7 @@ def _tables(drawing: Sketch, top: float, tables: Sequence[Sequence[int]], blocks
     """The numbers of the blocks, and for each sequence where its own are."""
     for place in range(blocks):
         middle = _LEFT + (place + 0.5) * _SPAN / blocks - 1.5
-        drawing.text((middle, top), str(place), align="middle", size=SMALL)
+        drawing.text((middle, top), str(place), align="middle")
     drawing.text((6, top + 25), "block tables at the end", bold=True)
     for number, table in enumerate(tables):
         words = f"{_NAMES[number]}: {' '.join(map(str, table))}"
@@ -283,25 +283,32 @@ def _pieces(drawing: Sketch, top: float, lengths: Sequence[int], piece: int) -> 
     slot = _SPAN / (piece * len(lengths))
     for number, length in enumerate(lengths):
         left = _LEFT + number * piece * slot
-        filled = [(0, place) for place in range(length)]
-        drawing.fill((left, top), filled, (slot, 16), COLOURS[number] + TINT)
-        drawing.cells((left, top), 1, piece, (slot, 16), line=0.4)
-        drawing.box((left, top), piece * slot, 16, line=1.4)
-        drawing.text((left + length * slot / 2, top + 8), _NAMES[number], align="middle")
+        _slots(drawing, (left, top), (slot, 18), piece, length, number)
+        drawing.box((left, top), piece * slot, 18, line=1.4)
+        drawing.text((left + length * slot / 2, top + 6), _NAMES[number], align="middle")
+
+
+def _slots(
+    drawing: Sketch, corner: Point, slot: Point, many: int, filled: int, number: int
+) -> None:
+    """Slots side by side, some of them filled, with a scale at their foot that leaves room for a
+    name above it."""
+    (left, top), (wide, high) = corner, slot
+    drawing.fill(corner, [(0, place) for place in range(filled)], slot, COLOURS[number] + TINT)
+    drawing.cells((left, top + high - 5), 1, many, (wide, 5), line=0.4)
 
 
 def _pages(drawing: Sketch, top: float, lengths: Sequence[int], block: int, blocks: int) -> None:
     """Memory as blocks, each filled as far as its owner got."""
     wide = _SPAN / blocks
     slot = (wide - 3) / block
-    drawing.cells((_LEFT, top), 1, blocks, (wide, 16))
+    drawing.cells((_LEFT, top), 1, blocks, (wide, 20))
     for number, table in enumerate(_deal(lengths, block, blocks)):
         for order, place in enumerate(table):
             left = _LEFT + place * wide + 1.5
-            held = [(0, cell) for cell in range(min(block, lengths[number] - order * block))]
-            drawing.fill((left, top + 1.5), held, (slot, 13), COLOURS[number] + TINT)
-            drawing.cells((left, top + 1.5), 1, block, (slot, 13), line=0.4)
-            drawing.text((left + block * slot / 2, top + 8), _NAMES[number], align="middle")
+            held = min(block, lengths[number] - order * block)
+            _slots(drawing, (left, top + 1.5), (slot, 17), block, held, number)
+            drawing.text((left + block * slot / 2, top + 7), _NAMES[number], align="middle")
 
 
 def speculation(

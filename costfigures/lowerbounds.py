@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from costfigures.canvas import ARRAYS, COLOURS, SMALL, Figure, canvas
-from costfigures.chart import legend
+from costfigures.canvas import ARRAYS, COLOURS, Figure, canvas
+from costfigures.chart import legend, note
 from costfigures.sketch import TINT, Point, Sketch, sketch
 from costlib.iomodel import Heads, bounds, compression, counts
 from costlib.iomodel.counting.block_sizes import staircase
@@ -332,13 +332,14 @@ def gaps(shapes: Sequence[Gap] = SHAPES) -> Figure:
         grid = np.ravel(drawing.axes)
         for axes, shape, (low, high) in zip(grid, shapes, lines, strict=False):
             _gap(axes, M, low, high, list(chips.values()))
-            axes.set_title(shape.name, fontsize=SMALL)
+            axes.set_title(shape.name)
+        _chips(grid[0], chips)
         for axes in grid[len(shapes) :]:
             axes.axis("off")
         for axes in grid[max(0, len(shapes) - 2) : len(shapes)]:
-            axes.set_xlabel("M, entries", fontsize=SMALL)
+            axes.set_xlabel("M, entries")
         legend(grid[0], 2)
-        drawing.figure.supylabel("entries moved, times the lower bound", fontsize=SMALL)
+        drawing.figure.supylabel("entries moved, times the lower bound")
     return drawing.result
 
 
@@ -348,6 +349,19 @@ def _over(shape: Gap, M: int) -> float:
     return float(shape.schedule(at)[0] / shape.bound(at)[0])
 
 
+def _chips(axes: Any, chips: Mapping[str, int]) -> None:
+    """Names at the upper ends of their lines, read from below, left of all but the last."""
+    for chip, held in chips.items():
+        shift, side = ((2, 0), "left") if held == max(chips.values()) else ((-1, 0), "right")
+        words: dict[str, Any] = {"rotation": 90, "va": "top", "ha": side}
+        name, places = chip.partition("-")[0], axes.get_xaxis_transform()
+        note(axes, (held, 0.98), name, shift, xycoords=places, **words)
+
+
+#: Where the memory of one core of a chip ends.
+_OF_A_CORE = {"color": COLOURS[4], "linewidth": 1.2, "linestyle": ":"}
+
+
 def _gap(axes: Any, M: Array, low: Array, high: Array, marks: Sequence[int]) -> None:
     """The best schedule over the bound, which is the line at 1, and the chips."""
     over = high / low
@@ -355,9 +369,8 @@ def _gap(axes: Any, M: Array, low: Array, high: Array, marks: Sequence[int]) -> 
     axes.plot(M, over, color=COLOURS[0], lw=1.6, label="best schedule known")
     axes.plot(M, np.ones_like(over), color=COLOURS[4], lw=1.6, linestyle="--", label="lower bound")
     for mark in marks:
-        axes.axvline(mark, color=COLOURS[4], linewidth=0.8, linestyle=":")
-    axes.plot([], [], ":", color=COLOURS[4], lw=0.8, label="MI300X, A100, H100")
+        axes.axvline(mark, **_OF_A_CORE)
+    axes.plot([], [], label="memory of a core", **_OF_A_CORE)
     axes.set(xscale="log", xticks=[10**4, 10**5, 10**6], xlim=(M[0], M[-1]))
     axes.set(ylim=(0.9, max(2.1, 1.1 * float(over.max()))))
     axes.minorticks_off()
-    axes.tick_params(labelsize=SMALL)

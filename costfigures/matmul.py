@@ -56,7 +56,7 @@ def _three_grids(
         drawing.grid((left, top), *size, side, ARRAYS[name] + TINT, words, words=words)
         drawing.text((left, top - 12), f"{name}: {size[0]} × {size[1]}")
     for sign, right in zip("×=", lefts[1:], strict=True):
-        drawing.text((right - 23, top + 2 * side), sign, align="middle", size=16)
+        drawing.text((right - 23, top + 2 * side), sign, align="middle")
 
 
 def _chain(
@@ -73,7 +73,7 @@ def _chain(
         for at, number, colour in ((wide / 2 - 9, a, ARRAYS["A"]), (wide / 2 + 9, b, ARRAYS["B"])):
             drawing.box((left + at - 8, top - 19), 16, 16, str(number), fill=colour + TINT)
             drawing.arrow((left + at, top - 3), (left + at, top + 18))
-        drawing.box((left, top + 18), wide, 32, "× +", size=13)
+        drawing.box((left, top + 18), wide, 32, "× +")
     end = 36 + (len(row) - 1) * step + wide / 2
     drawing.arrow((end, top + 50), (end, top + 64))
     drawing.box((end - 12, top + 64), 24, 20, str(sums[-1]), fill=ARRAYS["C"] + TINT, bold=True)
@@ -190,14 +190,14 @@ def _product(
         wide, high = unit * sizes[columns], unit * sizes[rows]
         top = middle - high / 2
         colour = ARRAYS[matrix[0]]
-        drawing.box((left, top), wide, high, name, fill=colour + TINT, size=15)
+        drawing.box((left, top), wide, high, name, fill=colour + TINT)
         if columns == shared and sign == "×":
             drawing.line((left, top), (left + wide, top), colour=colour, width=4)
         if rows == shared and sign == "=":
             drawing.line((left, top), (left, top + high), colour=colour, width=4)
         drawing.text((left - 9, middle), rows, align="middle", italic=True)
         drawing.text((left + wide / 2, top - 9), columns, align="middle", italic=True)
-        drawing.text((left + wide + 13, middle), sign, align="middle", size=15)
+        drawing.text((left + wide + 13, middle), sign, align="middle")
         left += wide + 44
 
 

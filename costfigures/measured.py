@@ -101,23 +101,26 @@ def dot_height(values: Sequence[float], value: float) -> float:
 
 def errors_by_regime(table: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
     """Of errors without their signs the median, a bar for each level, and a line to the 90th
-    percentile, which stands in brackets. A line much longer than all bars is cut, with an arrow."""
+    percentile, which stands in brackets. The axis ends where the longest line does; a line much
+    longer than all bars goes on beyond it, with an arrow."""
     regimes, levels = list(table), list(next(iter(table.values())))
     ends = {
         regime: {level: np.quantile(row[level], [0.5, 0.9]) for level in levels}
         for regime, row in table.items()
     }
     title, alt = _told(ends, levels)
-    bars = [end[0] for row in ends.values() for end in row.values()]
-    most = min(max(end[1] for row in ends.values() for end in row.values()), 1.3 * max(bars))
+    bars, far = np.array([end for row in ends.values() for end in row.values()]).T
+    most = max(far[far < 2.5 * max(bars)], default=max(bars))
     with canvas(title, alt, height=0.68 * len(regimes) + 1.3) as drawing:
         axes = drawing.axes
         middles = {level: [row[level][0] for row in ends.values()] for level in levels}
         rows = [fill(regime, 17) for regime in regimes]
         for level, where in grouped(axes, rows, middles).items():
-            far = [row[level][1] for row in ends.values()]
-            _whiskers(axes, where, middles[level], far, most)
-        axes.set(xlabel="error without its sign", xlim=(0, 1.55 * most))
+            _whiskers(axes, where, middles[level], [row[level][1] for row in ends.values()], most)
+        axes.set_xlabel("error without its sign", x=0.5 / 1.55)
+        axes.set(xlim=(0, 1.55 * most))
+        axes.set_xticks([tick for tick in axes.get_xticks() if tick <= most])
+        axes.spines["bottom"].set_bounds(0, most)
         percent(axes.xaxis)
     return drawing.result
 
@@ -127,7 +130,7 @@ def _whiskers(axes: Any, where: Any, values: Any, far: Any, most: float) -> None
     axes.hlines(where, values, np.minimum(far, most), color=INK, linewidth=1.2)
     for at, value, end in zip(where, values, far, strict=True):
         axes.plot([min(end, most)], [at], ">" if end > most else "|", color=INK)
-        words = f"{value:.0%} ({end:.0%})"
+        words = f"{value:.0%} ({end:,.0%})"
         note(axes, (min(end, most), at), words, (9 if end > most else 4, 0))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from costfigures.canvas import COLOURS, INK, Figure, canvas
 from costfigures.chart import bar_chart, dots, legend, line_chart, mark, note, said, tiles
 from costfigures.cluster import experts, folded, hidden, ring_rounds  # noqa: F401 - of this chapter
-from costfigures.sketch import SMALL, Point, Sketch, sketch
+from costfigures.sketch import Point, Sketch, sketch
 from costlib.parallel import Layout, Timeline, Way, cheapest, played
 from costlib.units.display import quantity
 
@@ -93,7 +93,7 @@ def _case(drawing: Sketch, top: float, name: str, layout: Layout, way: Way) -> N
             drawing.text((left + 76, top + 48), "one partial\nsum each")
         else:
             _matrix(drawing, (left, top + 17), *matrix)
-        drawing.text((left + 69, top + 47), sign, align="middle", size=15)
+        drawing.text((left + 69, top + 47), sign, align="middle")
 
 
 def _matrix(drawing: Sketch, corner: Point, name: str, letters: str, cut: str | None) -> None:
@@ -164,7 +164,7 @@ def pipelines(*orders: str, stages: int = 4, microbatches: int = 8) -> Figure:
         axes = drawing.axes
         for block, (how, line) in enumerate(lines.items()):
             top = block * (stages + 1.7)
-            axes.text(0, top - 0.25, line, fontsize=SMALL)
+            axes.text(0, top - 0.25, line)
             _schedule(axes, top, done[how])
         longest = max(float(each.seconds) for each in done.values())
         axes.set(xlim=(-0.2, longest + 0.2), ylim=(len(orders) * (stages + 1.7) - 1.2, -1.1))
@@ -196,7 +196,7 @@ def _schedule(axes: Any, top: float, done: Timeline) -> None:
             if not device and end - begin >= 1:
                 words = str(task.microbatch + 1)
                 middle = at[0] + at[2] / 2, top + 0.55
-                axes.text(*middle, words, va="center", ha="center", fontsize=SMALL)
+                axes.text(*middle, words, va="center", ha="center")
     for (kind, is_other), places in kinds.items():
         colour = COLOURS[kind] + ("aa" if is_other else "55")
         tiles(axes, places, facecolor=colour, edgecolor=INK, linewidth=0.5)
@@ -244,7 +244,7 @@ def _triangle(drawing: Sketch, corner: Point, owner: Sequence[int], side: float)
         right = left + row * side
         half = [(right, top), (right, top + side), (right + side, top + side)]
         drawing.axes.fill(*zip(*half, strict=True), color=COLOURS[device] + "99", linewidth=0)
-        drawing.text((left - 5, top + side / 2), str(device), align="right", size=SMALL)
+        drawing.text((left - 5, top + side / 2), str(device), align="right")
 
 
 # ------------------------------------------------------------------------------------- plans
@@ -283,7 +283,7 @@ def frontier(found: Any, capacity: float, name: str, named: Sequence[int] = ()) 
             row = best.iloc[at]
             place = (row["memory_bytes"] / 1e9, row["step_s"])
             axes.plot(*place, "o", color=INK, markersize=5)
-            note(axes, place, letter, (-5, -4), fontsize=12)
+            note(axes, place, letter, (-5, -4))
             axes.plot([], [], " ", label=f"{letter}: {text}")
         axes.axvline(capacity / 1e9, color=INK, linewidth=1, linestyle="--")
         axes.set(xlabel="GB on the fullest device", ylabel="seconds per step")

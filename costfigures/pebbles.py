@@ -14,7 +14,7 @@ from textwrap import wrap
 from typing import Any
 
 from costfigures.canvas import COLOURS, RED, Figure
-from costfigures.sketch import SMALL, WIDTH, Point, Sketch, sketch
+from costfigures.sketch import WIDTH, Point, Sketch, sketch
 from costlib.iomodel.pebbles import Board, Dag, Game, Move, Subset, minimum_dominator, minimum_set
 from costlib.units.numbers import choose
 
@@ -136,7 +136,7 @@ def pebbling(
         for lines, (x, y) in zip(sheet.captions, sheet.corners, strict=True):
             for number, line in enumerate(lines):
                 at = (x + sheet.width / 2, y + 22 + _LINE * number)
-                drawing.text(at, line, align="middle", size=SMALL, bold=not number)
+                drawing.text(at, line, align="middle", bold=not number)
     return drawing.result
 
 
@@ -183,7 +183,11 @@ def _caption(stage: _Stage, width: int) -> list[str]:
             words[-1] += f" {move[1:]}"
         else:
             words.append(f"{verb} {move[1:]}")
-    return [f"I/O {stage.paid}", *wrap(", ".join(words), width)]
+    told = ", ".join(words)
+    lines = wrap(told, width)
+    if len(lines) > 1:  # a line for each kind of move, so that no list goes on below
+        lines = [line for part in told.replace(", ", ",|").split("|") for line in wrap(part, width)]
+    return [f"I/O {stage.paid}", *lines]
 
 
 def _scaled_places(dag: Dag, width: float) -> list[Point]:
@@ -272,7 +276,7 @@ def _draw_boards(drawing: Sketch, dag: Dag, sheet: _Sheet, boards: Sequence[Boar
         drawing.axes.plot([x for x, _ in points], [y for _, y in points], marker, **look)
     for at in shifted:
         for vertex, place in enumerate(at):
-            drawing.text(place, str(vertex), align="middle", size=SMALL)
+            drawing.text(place, str(vertex), align="middle")
 
 
 def _between(start: Point, end: Point, gap: float = 10.0) -> tuple[Point, Point]:

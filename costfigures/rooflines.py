@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from costfigures.canvas import COLOURS, INK, SMALL, Figure, canvas
+from costfigures.canvas import COLOURS, INK, Figure, canvas
 from costfigures.chart import MARKS, bar_chart, legend, line_chart, lines, mark, note
 from costfigures.sketch import Point
 from costlib.layers.matmul import matmul
@@ -70,7 +70,7 @@ def _one_phase(
     areas = [14 + 330 * part for part in parts]
     axes.scatter(places, rows, areas, color=colour, marker=marker, linewidth=0)
     beside: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "center"}
-    beside |= {"fontsize": SMALL, "color": colour, "in_layout": False}
+    beside |= {"color": colour, "in_layout": False}
     across = 1.18 + 0.22 * number
     for row, part in zip(rows, parts, strict=True):
         words = f"{part:.0%}" if part >= 0.005 else "–"
@@ -80,8 +80,8 @@ def _one_phase(
 
 def _names_and_ridge(axes: Any, names: Sequence[str], ridge: float) -> None:
     axes.axvline(ridge, color=INK, linewidth=1.2, linestyle=":")
-    axes.text(ridge * 0.85, -1.15, f"ridge {ridge:.0f}", fontsize=SMALL, ha="right", va="center")
-    axes.set_yticks(range(len(names)), names, fontsize=SMALL)
+    axes.text(ridge * 0.85, -1.15, f"ridge {ridge:.0f}", ha="right", va="center")
+    axes.set_yticks(range(len(names)), names)
     axes.set(xscale="log", xlabel="FLOPs per byte", ylim=(len(names) - 0.4, -1.8))
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
@@ -129,7 +129,7 @@ def _regions(axes: Any, ridge: float, peak: float) -> None:
     """What is longer on each side of the ridge, in words and as a shade."""
     axes.axvspan(0.4, ridge, color=COLOURS[0], alpha=0.1, linewidth=0)
     axes.axvspan(ridge, 6000, color=COLOURS[1], alpha=0.1, linewidth=0)
-    style: dict[str, Any] = {"fontsize": 11, "ha": "center", "va": "center"}
+    style: dict[str, Any] = {"ha": "center", "va": "center"}
     axes.text((0.4 * ridge) ** 0.5, peak * 3, "bytes take longer", **style)
     axes.text((6000 * ridge) ** 0.5, peak * 3, "FLOPs do", **style)
 

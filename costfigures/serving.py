@@ -9,8 +9,19 @@ import numpy as np
 
 from costfigures.batches import apart, filling, life, longest_pause, refilled, token_times  # noqa: F401 - of this chapter
 from costfigures.canvas import COLOURS, INK, Figure, canvas
-from costfigures.chart import MARKS, bar_chart, line_chart, lines, look, mark, note, points, ticks
-from costfigures.sketch import SMALL, TINT, Point, Sketch, sketch
+from costfigures.chart import (
+    MARKS,
+    bar_chart,
+    line_chart,
+    line_ends,
+    lines,
+    look,
+    mark,
+    note,
+    points,
+    ticks,
+)
+from costfigures.sketch import TINT, Point, Sketch, sketch
 from costlib import serving
 from costlib.model.transformer import Transformer
 from costlib.serving import Server, ServingRun
@@ -91,8 +102,10 @@ def latencies(
     names = ("TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99")
     title = "TTFT and TPOT grow with the load"
     found, at = dict(zip(names, table.T, strict=True)), 100 * np.array(shares)
-    with line_chart(title, "Milliseconds by load in %", at, found, "y", marks=MARKS) as drawing:
+    what = "Milliseconds by load in %"
+    with line_chart(title, what, at, found, "y", marks=MARKS, at="") as drawing:
         mark(drawing.axes, x=100)
+        line_ends(drawing.axes, [(100, line[-1], name) for name, line in found.items()])
         drawing.axes.set(xlabel="load, % of saturation", ylabel="milliseconds")
     return drawing.result
 
@@ -282,7 +295,7 @@ def cache_cuts() -> Figure:
             for layer in range(4):
                 _layer(drawing, (left, 22 + 38 * layer), 4, layer, axis)
                 _layer(drawing, (left, 200 + 18 * layer), 1, layer, axis)
-        drawing.text((4, 188), "latents: one row for all heads", size=SMALL)
+        drawing.text((4, 188), "latents: one row for all heads")
         names = {f"device {n + 1}": COLOURS[n] + TINT for n in range(4)}
         drawing.key((4, 282), names, 88)
     return drawing.result

@@ -2,7 +2,7 @@
 
 What `canvas` is for charts, `sketch` is for diagrams. A point is a pixel of a page on which the
 figure has its own size, and a phone's page is about 343 wide: keep a drawing near `WIDTH`, its
-text at `SMALL` or more, and it is legible everywhere.
+words in `TEXT`, and it is legible everywhere.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import Any
 from costfigures.canvas import INK, Figure, canvas, halo
 
 WIDTH = 360  #: of a drawing, unless there is a reason
-TEXT = 11.0  #: of words
-SMALL = 10.0  #: of words in tight places; less is not legible on a phone
+TEXT = 11.0  #: of all words, which are then as large as those of charts
 TINT = "55"  #: put behind a colour, it lets ink be read on it, on light and dark pages
 
 Point = tuple[float, float]  #: from the left, from the top
@@ -44,7 +43,6 @@ class Sketch:
         words: str,
         *,
         align: str = "left",
-        size: float = TEXT,
         colour: str = INK,
         bold: bool = False,
         italic: bool = False,
@@ -58,7 +56,7 @@ class Sketch:
         drawn = self.axes.text(
             *at, words, ha=_ACROSS[align], va="center_baseline" if not upright else "center"
         )
-        drawn.set(fontsize=size, color=colour, rotation=90 if upright else 0)
+        drawn.set(fontsize=TEXT, color=colour, rotation=90 if upright else 0)
         if clear:
             halo(drawn)
         drawn.set(weight="bold" if bold else "normal", style="italic" if italic else "normal")
@@ -129,9 +127,9 @@ class Sketch:
         self.line(start, end, colour=colour, width=1)
         middle = (x + to_x) / 2, (y + to_y) / 2
         if is_level:
-            self.text((middle[0], middle[1] - 8), words, align="middle", size=SMALL, colour=colour)
+            self.text((middle[0], middle[1] - 8), words, align="middle", colour=colour)
         else:
-            self.text((middle[0] - 5, middle[1]), words, align="right", size=SMALL, colour=colour)
+            self.text((middle[0] - 5, middle[1]), words, align="right", colour=colour)
 
     def cells(
         self, corner: Point, rows: int, columns: int, side: float | Point, *, line: float = 0.8
@@ -197,7 +195,7 @@ class Sketch:
         for number, (name, colour) in enumerate(colours.items()):
             x, y = corner[0] + step * number, corner[1]
             self.box((x, y - 6), 12, 12, fill=colour, edge=colour[:7])
-            self.text((x + 17, y), name, size=SMALL)
+            self.text((x + 17, y), name)
 
     def _strokes(self, lines: Sequence[Sequence[Point]], width: float) -> None:
         from matplotlib.patches import PathPatch
@@ -226,7 +224,7 @@ class Lanes:
         """A box from one time to another, with words if they fit."""
         begin, end = map(self.at, span)
         fitting = words if end - begin > 6.5 * len(words) + 4 else ""
-        self.drawing.box((begin, y), end - begin, high, fitting, size=SMALL, **look)
+        self.drawing.box((begin, y), end - begin, high, fitting, **look)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import numpy as np
 from costfigures.canvas import COLOURS, Figure
 from costfigures.chart import line_chart, mark
 from costfigures.explorers import Explorer
-from costfigures.sketch import SMALL, WIDTH, Sketch, sketch
+from costfigures.sketch import WIDTH, Sketch, sketch
 from costlib.model.catalog import device_of, model_of
 from costlib.model.kvcache import largest_batch, memory
 from costlib.model.transformer import Transformer
@@ -129,17 +129,17 @@ def _state(
     drawing: Sketch, top: float, each: _Moment, device: Device, scale: float, binds: str
 ) -> None:
     """One number of users: what each gets, the memory, and the step with its arithmetic below."""
-    drawing.text((_LEFT, top + 10), _people(each), bold=True, size=13)
-    drawing.text((WIDTH - 6, top + 28), binds, align="right", size=SMALL, italic=True)
-    drawing.text((WIDTH - 6, top + 10), _gets(each), align="right", size=SMALL)
+    drawing.text((_LEFT, top + 10), _people(each), bold=True)
+    drawing.text((WIDTH - 6, top + 28), binds, align="right", italic=True)
+    drawing.text((WIDTH - 6, top + 10), _gets(each), align="right")
     rate = scale / device.memory_rate
     held = (("", each.held_weights * rate, COLOURS[0]), ("", each.held_caches * rate, COLOURS[1]))
     drawing.row((_LEFT, top + 36), 16, held)
     drawing.box((_LEFT, top + 36), device.usable * rate, 16, line=1.2)
     used = (each.held_weights + each.held_caches) / 1e9
     words = f"memory: {used:.1f} of {device.usable / 1e9:.1f} GB"
-    drawing.text((_LEFT, top + 28), words, size=SMALL)
-    drawing.text((_LEFT, top + 64), f"a step: {each.seconds * 1e3:.1f} ms", size=SMALL)
+    drawing.text((_LEFT, top + 28), words)
+    drawing.text((_LEFT, top + 64), f"a step: {each.seconds * 1e3:.1f} ms")
     spent = zip((each.weights, each.caches, each.arithmetic, each.rest), (0, 1, 2, 4), strict=True)
     drawing.row((_LEFT, top + 72), 12, [("", of * scale, COLOURS[number]) for of, number in spent])
     drawing.box((_LEFT, top + 86), each.busy * scale, 5, fill=COLOURS[2], line=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from costfigures.canvas import ARRAYS, COLOURS, Figure
-from costfigures.sketch import SMALL, TINT, WIDTH, Lanes, Point, Sketch, sketch
+from costfigures.sketch import TINT, WIDTH, Lanes, Point, Sketch, sketch
 from costlib.layers.matmul import matmul
 from costlib.model.transformer import Transformer
 from costlib.training import activations
@@ -41,12 +41,12 @@ def three_products(m: int = 6, k: int = 4, n: int = 3) -> Figure:
         for row, (when, *matrices) in enumerate(rows):
             middle = tall * row + tall / 2
             drawing.text((0, middle - 7), when, bold=True)
-            drawing.text((0, middle + 8), f"{flops[row]:,} FLOPs", size=SMALL)
+            drawing.text((0, middle + 8), f"{flops[row]:,} FLOPs")
             x = 78.0
             for (name, wide, high), sign in zip(matrices, ("=", "·", ""), strict=True):
                 _matrix(drawing, (x, middle), (wide * unit, high * unit), name, row > 0)
                 x += wide * unit
-                drawing.text((x + 12, middle), sign, align="middle", size=14)
+                drawing.text((x + 12, middle), sign, align="middle")
                 x += 24
     return drawing.result
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from costfigures.canvas import ARRAYS, COLOURS, Figure
-from costfigures.sketch import SMALL, TINT, WIDTH, Point, Sketch, sketch
+from costfigures.sketch import TINT, WIDTH, Point, Sketch, sketch
 from costlib.iomodel import counts
 from costlib.iomodel.algorithms.runs import Run
 from costlib.iomodel.memory import Event
@@ -224,4 +224,4 @@ def _product_step(drawing: Sketch, corner: Point, tiles: int, step: tuple[int, i
         drawing.fill(at, before, cell, colour + TINT)
         drawing.grid(at, tiles, tiles, cell, colour, [now])
         beside = (at[0] - 8, at[1] + 6) if name != "C" else (at[0] + span + 8, at[1] + 6)
-        drawing.text(beside, name, align="middle", size=SMALL, bold=True)
+        drawing.text(beside, name, align="middle", bold=True)

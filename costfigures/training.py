@@ -95,9 +95,9 @@ def tide(model: Transformer, seq: int) -> Figure:
             axes.fill_between([0, 2], 0, state / 1e9, color=COLOURS[4], alpha=0.4, linewidth=0)
             tops = (state + np.array(line)) / 1e9
             axes.fill_between(where, state / 1e9, tops, color=COLOURS[number], alpha=0.7)
-            axes.text(0.02, state / 2e9, "weights, gradients, optimizer", va="center", fontsize=11)
+            axes.text(0.02, state / 2e9, "weights, gradients, optimizer", va="center")
             words = f"{name}: at most {peaks[name] / 1e9:.1f} GB of activations"
-            axes.set_title(words, fontsize=11)
+            axes.set_title(words)
             axes.set(xlim=(0, 2), ylim=(0, (state + max(peaks.values())) / 1e9 * 1.05))
             axes.set_xticks([0.5, 1.5], ["layers forward", "layers backward"])
             axes.label_outer()
@@ -277,6 +277,17 @@ def critical() -> Figure:
     return drawing.result
 
 
+def _power(number: float) -> str:
+    """A number as powers are written.
+
+    >>> _power(1e20), _power(3e24)
+    ('10²⁰', '3·10²⁴')
+    """
+    first, _, exponent = f"{number:.0e}".partition("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{raised}" if first == "1" else f"{first}·10{raised}"
+
+
 def valleys(budgets: Sequence[float], fit: str = "besiroglu") -> Figure:
     """Loss against size for some budgets of FLOPs: one valley each."""
     constants, bottoms = training.FITS[fit], []
@@ -288,7 +299,7 @@ def valleys(budgets: Sequence[float], fit: str = "besiroglu") -> Figure:
         loss = constants.loss(sizes, budget / 6 / sizes)
         bottoms.append((best, constants.loss(best, tokens), tokens / best))
         inside = loss < bottoms[0][1] + 0.34
-        found[f"{budget:.0e} FLOPs".replace("+", "")] = sizes[inside] / 1e9, loss[inside]
+        found[f"{_power(budget)} FLOPs"] = sizes[inside] / 1e9, loss[inside]
     told = "; ".join(
         f"{name}, {best / 1e9:.2g}B parameters, {ratio:.0f} tokens each"
         for name, (best, _, ratio) in zip(found, bottoms, strict=True)

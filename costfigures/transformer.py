@@ -25,7 +25,7 @@ from costfigures.chart import (
     percent,
     ticks,
 )
-from costfigures.sketch import SMALL, TINT, WIDTH, Point, Sketch, sketch
+from costfigures.sketch import TINT, WIDTH, Point, Sketch, sketch
 from costlib.model.catalog import models
 from costlib.model.transformer import MoE, Transformer, experts_bound, experts_expected
 from costlib.units.display import quantity
@@ -97,7 +97,7 @@ def _draw_matrices(
         width = side * columns / rows
         colour, hatch = _LOOKS["q, k, v, o" if len(name) == 1 else "feed-forward"]
         drawing.box((left, top), width, side, fill=colour + "88", hatch=hatch)
-        drawing.text((left + width / 2, top + side + 10), name, align="middle", size=SMALL)
+        drawing.text((left + width / 2, top + side + 10), name, align="middle")
         left += width + _APART
 
 
@@ -255,10 +255,10 @@ def _op(
     (read, flops), (colour, _) = costs, _LOOKS[part]
     plain = part == "the rest"
     fill = "none" if plain else colour + TINT
-    drawing.box((68, top), 72, 16, name, fill=fill, size=SMALL)
+    drawing.box((68, top), 72, 16, name, fill=fill)
     for x, number in ((216, read), (288, flops)):
         words = quantity(number, "", 3).strip() if number else "–"
-        drawing.text((x, top + 8), words, align="right", size=SMALL)
+        drawing.text((x, top + 8), words, align="right")
     shade = COLOURS[4] if plain else colour
     drawing.box((296, top + 2), max(1.0, 60 * flops / most), 13, fill=shade, edge=shade, line=0)
 
@@ -268,7 +268,7 @@ def _wire(drawing: Sketch, top: float, numbers: int, most: int) -> None:
     if numbers:
         breadth = 84 * numbers / most
         drawing.fill((104 - breadth / 2, top), [(0, 0)], (breadth, _PITCH - 16), COLOURS[4] + "66")
-        drawing.text((150, top + 5.5), f"{numbers:,}", size=SMALL)
+        drawing.text((150, top + 5.5), f"{numbers:,}")
 
 
 def _branch(drawing: Sketch, y: float, name: str, ends: Point, width: float) -> None:
@@ -294,19 +294,17 @@ def turned_pair(
     with sketch(title, alt, height=106) as drawing:
         for middle, (query, key) in zip(((42, 88), (282, 88)), positions, strict=True):
             drawing.line(middle, _turned(middle, 72, 0), dashed=True)
-            drawing.text(
-                (middle[0] + 36, middle[1] + 10), "not rotated", align="middle", size=SMALL
-            )
+            drawing.text((middle[0] + 36, middle[1] + 10), "not rotated", align="middle")
             arc = [_turned(middle, 34, degrees * n / 8) for n in range(8 * key, 8 * query + 1)]
             drawing.line(*arc)
             apart = _turned(middle, 49, degrees * (query + key) / 2)
-            drawing.text(apart, f"{degrees * (query - key)}°", align="middle", size=SMALL)
+            drawing.text(apart, f"{degrees * (query - key)}°", align="middle")
             for name, at in (("query", query), ("key", key)):
                 colour, end = ARRAYS[name[0].upper()], _turned(middle, 72, degrees * at)
                 drawing.arrow(middle, end, colour=colour, width=1.8)
                 side, shift = ("left", 5) if degrees * at < 90 else ("right", -5)
                 words = f"{name} at {at}: {degrees * at}°"
-                drawing.text((end[0] + shift, end[1]), words, align=side, size=SMALL)
+                drawing.text((end[0] + shift, end[1]), words, align=side)
     return drawing.result
 
 
@@ -370,8 +368,9 @@ def rule_against_context(names: Sequence[str], longest: int = 131072) -> Figure:
         found[name] = (seen, _over_the_rule(model, seen))
     title = "2·P per token: right at short contexts, far too low at long ones"
     what = "A step's FLOPs over 2·P by the keys it sees, log-log"
-    with line_chart(title, what, None, found, height=3.8) as drawing:
+    with line_chart(title, what, None, found, height=4, at="legend") as drawing:
         axes = drawing.axes
+        legend(axes)
         for number, (name, (at, _)) in enumerate(found.items()):
             if (turn := 6 * models[name].d_model) <= at[-1]:
                 there = _over_the_rule(models[name], np.array([turn]))

@@ -38,17 +38,18 @@ def check_described(figure: Figure) -> None:
     assert len(figure.alt) > 2 * len(figure.title)
 
 
-def check_small_and_readable_on_a_phone(figure: Figure) -> None:
-    """Few bytes, and no text below 9 px where the page is 375 px wide."""
+def check_small_and_readable(figure: Figure) -> None:
+    """Few bytes, and words as large as they should be."""
     assert len(figure.svg.encode()) < 62_000
-    check_readable_on_a_phone(figure)
+    check_readable(figure)
 
 
-def check_readable_on_a_phone(figure: Figure) -> None:
-    """No text below 9 px where the page is 375 px wide."""
+def check_readable(figure: Figure) -> None:
+    """Words of one size, 11 px or more on a page of 375, and at most 17."""
     width = float(re.search(r'width="([\d.]+)"', figure.svg)[1])
     sizes = re.findall(r"font(?:-size)?: ?(?:[a-z]+ )*([\d.]+)px", figure.svg)
-    assert min(map(float, sizes)) * min(1, 343 / width) >= 9  # a margin of 16 px on each side
+    assert min(map(float, sizes)) * 367 / width >= 11  # a margin of 4 px on each side
+    assert max(map(float, sizes)) * 528 / width <= 17
 
 
 def check_colours(figure: Figure) -> None:

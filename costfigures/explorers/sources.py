@@ -83,5 +83,5 @@ def _against_ridge(
         lines(drawing.axes, across, curves)
         mark(drawing.axes, f"ridge {ridge:,.0f}", y=ridge)
         drawing.axes.set(xlabel=label, ylabel="FLOPs per byte")
-        drawing.axes.set_title(title.replace(": ", ":\n"), fontsize=11)
+        drawing.axes.set_title(title.replace(": ", ":\n"))
     return drawing.result

@@ -17,7 +17,7 @@ from costlib.sources import deepml
 from figure_checks import (
     check_colours,
     check_described,
-    check_small_and_readable_on_a_phone,
+    check_small_and_readable,
     figures_of,
 )
 
@@ -61,7 +61,7 @@ def test_every_figure_is_tested():
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_a_figure_is_described_readable_and_in_the_book_s_colours(name):
     check_described(drawn(name))
-    check_small_and_readable_on_a_phone(drawn(name))
+    check_small_and_readable(drawn(name))
     check_colours(drawn(name))
 
 

@@ -19,7 +19,7 @@ from costlib.training import activations, state_bytes
 from figure_checks import (
     check_colours,
     check_described,
-    check_small_and_readable_on_a_phone,
+    check_small_and_readable,
     check_words_apart,
 )
 
@@ -69,7 +69,7 @@ def drawn(name: str) -> Figure:
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_a_drawing_is_described_readable_and_in_the_book_s_colours(name: str) -> None:
     check_described(drawn(name))
-    check_small_and_readable_on_a_phone(drawn(name))
+    check_small_and_readable(drawn(name))
     check_colours(drawn(name))
     check_words_apart(drawn(name))
 

@@ -12,7 +12,7 @@ from costfigures import kvcache as figures
 from figure_checks import (
     check_colours,
     check_described,
-    check_small_and_readable_on_a_phone,
+    check_small_and_readable,
     check_words_apart,
 )
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 def check_drawing(figure: Figure) -> None:
     check_described(figure)
     check_colours(figure)
-    check_small_and_readable_on_a_phone(figure)
+    check_small_and_readable(figure)
     check_words_apart(figure)
 
 

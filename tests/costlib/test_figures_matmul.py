@@ -15,7 +15,7 @@ from costlib.iomodel.memory import TwoLevelMemory
 from figure_checks import (
     check_colours,
     check_described,
-    check_small_and_readable_on_a_phone,
+    check_small_and_readable,
     check_words_apart,
 )
 from schedules import matmul as tiled
@@ -41,7 +41,7 @@ def test_seen_by_everybody(name: str) -> None:
     figure = drawn(name)
     check_described(figure)
     check_colours(figure)
-    check_small_and_readable_on_a_phone(figure)
+    check_small_and_readable(figure)
     check_words_apart(figure)
 
 

@@ -15,7 +15,7 @@ from costlib.measured.timing import copy
 from figure_checks import (
     check_colours,
     check_described,
-    check_small_and_readable_on_a_phone,
+    check_small_and_readable,
     check_words_apart,
 )
 
@@ -50,7 +50,7 @@ def test_waves_of_tiles() -> None:
     assert "4 tiles, 2 waves, 67% busy; 257 rows: 6 tiles, 2 waves, 100% busy" in figure.alt
     for check in (check_described, check_colours, check_words_apart):
         check(figure)
-    check_small_and_readable_on_a_phone(figure)
+    check_small_and_readable(figure)
 
 
 def test_own_roofline_has_a_roof_for_what_a_cache_serves() -> None:

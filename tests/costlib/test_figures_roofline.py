@@ -12,7 +12,7 @@ from costfigures import rooflines as figures
 from figure_checks import (
     check_colours,
     check_described,
-    check_small_and_readable_on_a_phone,
+    check_small_and_readable,
     check_words_apart,
 )
 
@@ -31,7 +31,7 @@ def numbers(text: str) -> list[float]:
 def check_drawing(figure: Figure) -> None:
     check_described(figure)
     check_colours(figure)
-    check_small_and_readable_on_a_phone(figure)
+    check_small_and_readable(figure)
     check_words_apart(figure)
 
 

@@ -81,3 +81,26 @@ def test_words_of_a_chart() -> None:
         paper.axes.set(xlabel="a label as long as can be, " * 5)
     with pytest.raises(AssertionError, match="leaves"):
         check_words_apart(paper.result)
+
+
+def test_lines_of_words_end_together_in_any_face() -> None:
+    with canvas("Words", ALT) as paper:
+        paper.axes.set_yticks([0, 1], ["one", "two\nand more"])
+        paper.axes.text(0.5, 0.5, "three\nand still more", ha="center", gid="halo")
+    found = re.findall(r"text-anchor: (\w+).*?translate\((\S+) [^>]*>([^<]+)<", paper.result.svg)
+    places = {words: (anchor, float(x)) for anchor, x, words in found}
+    assert places["two"] == places["and more"]
+    assert places["and more"][0] == "end"
+    assert places["three"] == places["and still more"]
+    assert places["three"][0] == "middle"
+    assert paper.result.svg.count("paint-order") == 1
+    check_words_apart(paper.result)
+
+
+@pytest.mark.parametrize(
+    ("most", "words"), [(3000, "1,500"), (2e-7, "1e−7"), (5e8, "1e8"), (2, "0.50")]
+)
+def test_thousands_of_an_axis_have_commas(most: float, words: str) -> None:
+    with canvas("Words", ALT) as paper:
+        paper.axes.plot([0, most])
+    assert f">{words}</text>" in paper.result.svg

@@ -11,7 +11,7 @@ from sympy import sympify
 import costlib
 from costfigures import transformer as figures
 from costlib.model.transformer import MoE
-from figure_checks import check_colours, check_small_and_readable_on_a_phone, check_words_apart
+from figure_checks import check_colours, check_small_and_readable, check_words_apart
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +68,7 @@ def test_turned_pair_keeps_its_angle() -> None:
     turns = re.findall(r"turned by (\d+)°.*?by (\d+)°, which is (\d+)°", figure.alt)
     assert [[int(angle) for angle in turn] for turn in turns] == [[60, 30, 30], [135, 105, 30]]
     figure = figures.turned_pair()
-    check_small_and_readable_on_a_phone(figure)
+    check_small_and_readable(figure)
     check_words_apart(figure)
     check_colours(figure)
 
@@ -104,7 +104,7 @@ def test_rule_against_context() -> None:
 def test_block_wires_add_up() -> None:
     model = costlib.models["llama-3.1-8b"]
     figure = figures.block_wires(model, keys=2048)
-    check_small_and_readable_on_a_phone(figure)
+    check_small_and_readable(figure)
     check_words_apart(figure)
     check_colours(figure)
     rows = re.findall(r"(\w[\w, ]*?) reads ([\d,]+) and does ([\d,]+) FLOPs", figure.alt)

@@ -85,6 +85,14 @@ export function ink() {
   return words.map((each) => contrast(getComputedStyle(each).fill, paper));
 }
 
+/** The smallest and the largest words of a figure, in pixels as they are shown. */
+function sizes(svg) {
+  const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+  const words = [...svg.querySelectorAll('text')];
+  const found = words.map((each) => scale * parseFloat(getComputedStyle(each).fontSize));
+  return [Math.min(...found), Math.max(...found)];
+}
+
 /** What sticks out, is left raw, or is hard to see. */
 export const look = () =>
   document.fonts.load('16px KaTeX_Main').then(() => {
@@ -98,7 +106,7 @@ export const look = () =>
       mathFont: document.fonts.check('16px KaTeX_Main'),
       unrenderedMath: all('.math', isRaw).map((m) => m.textContent),
       figures: all('svg.costlib-figure', (svg) => svg.checkVisibility()).map((svg) => [
-        svg.getBoundingClientRect().width,
+        ...sizes(svg),
         contrast(getComputedStyle(svg).color, paper),
       ]),
     };

@@ -22,12 +22,13 @@ from costfigures import Figure, canvas
 from figure_checks import (
     check_colours,
     check_legends_beside_what_is_drawn,
-    check_readable_on_a_phone,
+    check_readable,
     check_words_apart,
 )
 from tools.site import cards
 from tools.site.drawings import brief, strokes
 from tools.site.drawings import path as brief_path
+from tools.site.lettering import lettered
 
 BOOK = Path(__file__).parents[2] / "book"
 
@@ -68,7 +69,7 @@ def test_words_stand_apart_and_are_legible_on_a_phone_in_the_books_colours(page:
         check_colours(figure)
         check_words_apart(figure)
         check_legends_beside_what_is_drawn(figure)
-        check_readable_on_a_phone(figure)
+        check_readable(figure)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -112,15 +113,26 @@ def test_a_figure_with_a_caption_has_no_second_title(page: Path) -> None:
 
 @pytest.mark.parametrize("page", [cards.FRONT, cards.GALLERY])
 def test_words_on_a_card_can_be_read_and_none_is_cut(page: str) -> None:
-    """Where it stands beside another card, 20 rem wide and 13 high."""
+    """Where it stands beside another card, 308 px wide and 224 high."""
     for name, drawn in cards.pictures(BOOK, page):
-        scale = min(1, 320 / drawn.width, 208 / drawn.height)
+        scale = min(1, 308 / drawn.width, 224 / drawn.height)
         sizes = re.findall(r"font(?:-size)?: ?(?:[a-z]+ )*([\d.]+)px", drawn.svg)
-        assert scale * min(map(float, sizes)) >= 7.5, name
+        assert scale * min(map(float, sizes)) >= 9, name
         assert f'viewBox="0 0 {drawn.width:g} {drawn.height:g}"' in drawn.svg
         lines = map(float, re.findall(r'<text[^>]* y="([\d.]+)"', drawn.svg))
         assert not [y for y in lines if y - 10 < drawn.height < y + 2], name
         assert "var(" not in drawn.on("light") + drawn.on("dark"), "a file has no page around it"
+
+
+def test_a_picture_in_a_file_has_the_letters_of_its_words_and_no_others() -> None:
+    with canvas("Two weights", "Letters of a title and of numbers.") as drawing:
+        drawing.axes.set_title("AB", weight="bold")
+    bare = drawing.result.svg
+    found = lettered(bare)
+    assert found == lettered(bare)
+    assert re.findall(r"@font-face.*?weight:(\d+)", found) == ["400", "700"]
+    assert set(re.findall(r"font-family: ([^;]*)", found)) == {"Lettering, sans-serif"}
+    assert len(found) < len(bare) + 8_000
 
 
 PLACES = st.tuples(*[st.integers(-50_000, 50_000).map(lambda n: n / 100)] * 2)

@@ -182,6 +182,12 @@ def test_nothing_is_wider_than_a_phone(browser: Any, address: str) -> None:
             assert shown.strip() == said.strip()
 
 
+@pytest.mark.parametrize("page", sorted(SITE.glob("book/[a-z]*.html")), **by_name)
+def test_figures_are_counted_from_one_on_every_page(page: Path) -> None:
+    said = re.findall(r'class="caption-number">Fig\. (?:\d+\.)?(\d+)', page.read_text("utf-8"))
+    assert [int(number) for number in said] == list(range(1, len(said) + 1))
+
+
 def test_no_line_begins_with_a_comma(visit: Opened) -> None:
     """A formula is one box to a browser, or several, and it would break the line after each."""
     page = visit("book/lowerbounds.html", viewport=PHONE)
@@ -347,8 +353,9 @@ def check_look(look: dict[str, Any], width: int, scheme: str) -> None:
     assert look["theme"] == scheme
     assert look["unrenderedMath"] == []
     assert not look["math"] or look["mathFont"], "math is shown in the wrong font"
-    for width_of, contrast in look["figures"]:
-        assert width_of > 200
+    for smallest, largest, contrast in look["figures"]:
+        assert smallest >= 11
+        assert largest <= 17
         assert contrast > 7
 
 

@@ -19,6 +19,7 @@ from sphinx.application import Sphinx
 
 from costfigures.canvas import PAGE
 from tools import contents
+from tools.site.lettering import lettered
 
 #: Pages whose lists become cards.
 FRONT, GALLERY = "book/index", "book/explorers"
@@ -27,7 +28,7 @@ FOLDER = "_static/cards"
 INKS = {"light": "#1f2328", "dark": "#ced6dd"}
 PAPERS = {"light": "#ffffff", "dark": "#15181d"}
 #: A card where it stands beside another, and what words on it have at least, in pixels.
-CARD, LEGIBLE = (320, 208), 7.5
+CARD, LEGIBLE = (308, 224), 9
 FONT = r"font(?:-size)?: ?(?:[a-z]+ )*([\d.]+)px"
 ITEM = re.compile(r'<li>(?=<p><strong><a class="reference internal" href="(\w+)\.html">)')
 LIST = re.compile(r'<(ol|ul) class="([^"]*)"([^>]*)>(?=\s*<li class="page-card">)')
@@ -116,6 +117,7 @@ def deal(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctr
     folder = Path(app.outdir) / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for name, each in found.items():
+        each = replace(each, svg=lettered(each.svg))
         for kind in INKS:
             (folder / f"{name}-{kind}.svg").write_text(each.on(kind), "utf-8")
 

@@ -133,6 +133,15 @@ def with_stand_ins_named(body: str, page: str) -> str:
     return body
 
 
+def number_by_page(_app: Sphinx, env: Any) -> list[str]:
+    """On a page without a chapter's number, figures are counted on it, and not in all the book."""
+    for kinds in env.toc_fignumbers.values():
+        for numbers in kinds.values():
+            if all(len(number) == 1 for number in numbers.values()):
+                numbers.update((name, (place,)) for place, name in enumerate(numbers, 1))
+    return []
+
+
 def preloads(root: Path, name: str) -> str:
     """What a page all of an explorer's asks for at once, rather than module by module.
 
@@ -182,6 +191,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     gc.set_threshold(200_000, 50, 100)  # pages are large trees: looking for cycles took a seventh
     app.connect("builder-inited", on_every_core)
     app.connect("html-page-context", add_scripts)
+    app.connect("env-get-updated", number_by_page, priority=900)  # when Sphinx has numbered them
     app.add_css_file("explorers/explorers.css")  # in the one style sheet of all pages
     app.add_css_file("sentences.css")
     app.add_js_file("page.js", type="module")

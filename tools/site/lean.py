@@ -190,7 +190,7 @@ def height(part: str) -> int:
     figures = re.findall(
         r'<svg class="costlib-figure"[^>]* width="([\d.]+)" height="([\d.]+)"', part
     )
-    high = sum(float(h) * min(640 / float(w), 1.6) + 60 for w, h in figures)
+    high = sum(float(h) * min(528 / float(w), 1.5) + 60 for w, h in figures)
     high += 500 * part.count("data-explorer=")
     bare = re.sub(r"<(svg|math|details|table)\b.*?</\1>", "", part, flags=re.DOTALL)
     code = re.findall(r"<pre>(.*?)</pre>", bare, re.DOTALL)

@@ -20,7 +20,7 @@ from costlib.model.catalog import devices
 from figure_checks import (
     check_colours,
     check_described,
-    check_small_and_readable_on_a_phone,
+    check_small_and_readable,
     check_words_apart,
 )
 
@@ -79,7 +79,7 @@ def numbers(text: str) -> list[int]:
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_a_figure_is_described_readable_and_in_the_book_s_colours(name):
     check_described(drawn(name))
-    check_small_and_readable_on_a_phone(drawn(name))
+    check_small_and_readable(drawn(name))
     check_colours(drawn(name))
     check_words_apart(drawn(name))
     assert DRAWINGS[name]().svg == drawn(name).svg, "the same when drawn again"
