@@ -423,8 +423,8 @@ function lanes({ both, clocks }, names, width) {
     `<svg viewBox="0 0 ${width} ${high}" width="${width}" height="${high}" aria-hidden="true" ` +
     `class="film-lanes">${drawn.map(([lines]) => lines).join('')}<rect class="film-later" ` +
     `y="0" height="${2 * apart}" width="0"/>` +
-    `${drawn.map(([, label]) => label).join('')}${axis}<path d="M0 0V${2 * apart + 2}" ` +
-    'class="film-now"/></svg>'
+    `${axis}<path d="M0 0V${2 * apart + 2}" class="film-now"/>` +
+    `${drawn.map(([, label]) => label).join('')}</svg>`
   );
 }
 

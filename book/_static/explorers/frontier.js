@@ -461,7 +461,7 @@ export const warning = (state) => beyond(state.model, state.context, 1);
 export const note = () =>
   'Each op takes as long as its computing or its moving, whichever is longer, at the peak rates ' +
   'of the datasheet. With many users, computing with the weights takes longer than reading them, ' +
-  'and so the bar has no reading of weights. Messages are added. A tenth of the memory is ' +
+  'so the bar has little or no reading of weights. Messages are added. A tenth of the memory is ' +
   'reserved. The prefill of prompts in between is left out here, and the film of a server ' +
   'shows it.';
 

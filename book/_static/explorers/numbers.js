@@ -85,7 +85,7 @@ export function dollars(value) {
 export const WHOLE = new RegExp(
   `(\\$?\\d[\\d.,]*(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?(?: (?:m|b|tr)illion\\b)?` +
     '(?: (?:[nµmkMGTPEZY]?(?:FLOPs?|Wh?|[BsJ])(?:/s)?(?![\\w/])|' +
-    '(?:tokens?(?:/s)?|entries|days|hours|minutes)\\b))?|' +
+    '(?:tokens?(?:/s)?|entries|times|days|hours|minutes)\\b))?|' +
     '(?=[\\w.-]*\\d)[A-Za-z][\\w.]*(?:-[\\w.]+)+)',
   'g',
 );
