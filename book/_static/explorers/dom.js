@@ -40,13 +40,15 @@ export const withUnits = (text) =>
   text.split(WHOLE).map((part, at) => (at % 2 && /[ -]/.test(part) ? whole(part) : part));
 
 /**
- * Code in which no line breaks a word, such as an option, unless it is longer than a line.
+ * Code in which no line breaks a word, such as an option, unless it is longer than a line, and
+ * which may break after a bracket.
  * @param {string} code
  */
 export const inWords = (code) =>
   code
     .split(/(\s+)/)
-    .map((part, at) => (at % 2 ? part : make('span', { class: 'code-word' }, part)));
+    .flatMap((part) => part.split(/(?<=\()/))
+    .map((part) => (part.trim() ? make('span', { class: 'code-word' }, part) : part));
 
 /**
  * Put a text on the clipboard, also where the page was not served securely; whether it is there

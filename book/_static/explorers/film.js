@@ -381,7 +381,7 @@ function fast({ resident, held }, capacity) {
 function lanes({ both, clocks }, names, width) {
   const most = clocks.at(-1);
   const place = (moved) => (width * moved) / most;
-  const [lane, apart, words] = [16, 33, 15];
+  const [lane, apart, words] = [12, 27, 13];
   const drawn = both.map((run, which) => {
     const [paths, top] = [['', ''], which * apart + words];
     let [moved, from, kind] = [0, 0, 0];
@@ -400,14 +400,14 @@ function lanes({ both, clocks }, names, width) {
     put();
     const total = run.reads + run.writes;
     const label =
-      `<text x="0" y="${which * apart + 11}" class="film-name">${names[which]}: done at ` +
+      `<text x="0" y="${which * apart + 10}" class="film-name">${names[which]}: done at ` +
       `${plain(total)}</text>`;
     return [
       `<path d="${paths[0]}" class="film-reads"/><path d="${paths[1]}" class="film-writes"/>`,
       label,
     ];
   });
-  const high = 2 * apart + 22;
+  const high = 2 * apart + 20;
   const step = [50, 100, 200, 500, 1000].find((each) => most / each <= (width < 480 ? 4 : 9));
   const ticks = Array.from({ length: Math.floor(most / step) + 1 }, (_, at) => at * step);
   const axis = ticks

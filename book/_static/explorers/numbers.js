@@ -79,11 +79,12 @@ export function dollars(value) {
 }
 
 /**
- * What no line may break: a number with its power of ten, its word and its unit; and a name with
- * hyphens and a number, such as H100-SXM.
+ * What no line may break: so many of a device, a number with its power of ten, its word and its
+ * unit, and a name with hyphens and a number, such as H100-SXM.
  */
 export const WHOLE = new RegExp(
-  `(\\$?\\d[\\d.,]*(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?(?: (?:m|b|tr)illion\\b)?` +
+  '(\\d[\\d,]* × [A-Z][\\w.]*(?:-[\\w.]+)*|' +
+    '\\$?\\d[\\d.,]*(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?(?: (?:m|b|tr)illion\\b)?' +
     '(?: (?:[nµmkMGTPEZY]?(?:FLOPs?|Wh?|[BsJ])(?:/s)?(?![\\w/])|' +
     '(?:tokens?(?:/s)?|entries|times|days|hours|minutes)\\b))?|' +
     '(?=[\\w.-]*\\d)[A-Za-z][\\w.]*(?:-[\\w.]+)+)',

@@ -142,6 +142,7 @@ export function build(explorer) {
     explorer.set({ ...explorer.state, moves });
   };
   explorer.tell = (text, kind = '') => {
+    explorer.defer('told', () => {});
     explorer.message.textContent = text;
     explorer.message.className = `pebble-message ${kind}`;
   };

@@ -242,6 +242,8 @@ const further = ({ width, height }, near) =>
           [near, 'start', down],
           [-near - width, 'end', down],
           [-width / 2, 'middle', down],
+          [near + 44, 'start', down],
+          [-near - 44 - width, 'end', down],
         ]),
     ),
   );
@@ -601,7 +603,7 @@ function axes(spec, { left, right, top, bottom, x, y, beside }) {
   return (
     `<path d="${lines}" class="chart-grid"/>` +
     across
-      .map((value, at) => written(x.place(value), bottom + 20, under[at], 'chart-tick', 'middle'))
+      .map((value, at) => written(x.place(value), bottom + 22, under[at], 'chart-tick', 'middle'))
       .join('') +
     up
       .map((value, at) =>
@@ -614,7 +616,7 @@ function axes(spec, { left, right, top, bottom, x, y, beside }) {
         ),
       )
       .join('') +
-    text((left + right) / 2, bottom + 35, spec.x.label, 'chart-axis', 'middle') +
+    text((left + right) / 2, bottom + 37, spec.x.label, 'chart-axis', 'middle') +
     text(0, 11, spec.y.label, 'chart-axis')
   );
 }
