@@ -242,8 +242,6 @@ const further = ({ width, height }, near) =>
           [near, 'start', down],
           [-near - width, 'end', down],
           [-width / 2, 'middle', down],
-          [near + 44, 'start', down],
-          [-near - 44 - width, 'end', down],
         ]),
     ),
   );
@@ -361,8 +359,9 @@ class Places {
         .filter((box) => box.top >= below && this.free(box));
     const beside = this.clearest(open((size) => corners(size, r + 4)));
     if (beside && !this.crossed(beside, 1)) return beside;
-    const far = open((size) => further(size, r + 4)).filter((box) => this.reaches(x, y, box));
-    const clear = this.clearest(far);
+    const away = (near) =>
+      open((size) => further(size, near)).filter((box) => this.reaches(x, y, box));
+    const clear = this.clearest(away(r + 4)) ?? (beside ? null : this.clearest(away(r + 64)));
     const isClearer = clear && (!beside || this.crossed(clear, 99) < this.crossed(beside, 99));
     return isClearer ? { ...clear, far: true } : beside;
   }
