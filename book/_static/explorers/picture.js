@@ -104,25 +104,16 @@ function decades(values) {
 }
 
 /**
- * A value as a power of ten, as SVG: it is raised, in whatever face the page has.
- * @param {number} value
- */
-function power(value) {
-  const exponent = String(Math.floor(Math.log10(value) + 1e-9)).replace('-', '−');
-  const digit = value.toExponential()[0];
-  const times = digit === '1' ? '' : `${digit}·`;
-  return `${times}10<tspan dy="-4" class="chart-power">${exponent}</tspan>`;
-}
-
-/**
- * The ticks of a logarithmic axis as people write them: all as powers of ten as soon as one of them
- * needs it.
+ * The ticks of a logarithmic axis as people write them: in full, or all that are large with a
+ * prefix as soon as one of them needs it, as in the figures of the book.
  * @param {number[]} values
  */
-export const ticks = (values, most = 1e5) =>
-  values.map(
-    values.some((value) => value < 1e-3 || value >= most) ? power : (value) => plain(value),
+export function ticks(values, most = 1e5) {
+  const inFull = values.every((value) => value >= 1e-3 && value < most);
+  return values.map((value) =>
+    inFull || (value >= 1e-3 && value < 1000) ? plain(value) : quantity(value, '', 3).trim(),
   );
+}
 
 /**
  * Round values in equal steps, about as many as there is room for.
@@ -423,9 +414,9 @@ class Places {
 
 const escaped = (text) => String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 const fixed = (value) => Math.round(value * 100) / 100; // of a pixel
-const written = (x, y, svg, kind, anchor) =>
-  `<text x="${fixed(x)}" y="${fixed(y)}" class="${kind}" text-anchor="${anchor}">${svg}</text>`;
-const text = (x, y, words, kind, anchor = 'start') => written(x, y, escaped(words), kind, anchor);
+const text = (x, y, words, kind, anchor = 'start') =>
+  `<text x="${fixed(x)}" y="${fixed(y)}" class="${kind}" text-anchor="${anchor}">` +
+  `${escaped(words)}</text>`;
 
 /**
  * Lines of words in the box that they were given.
@@ -602,11 +593,11 @@ function axes(spec, { left, right, top, bottom, x, y, beside }) {
   return (
     `<path d="${lines}" class="chart-grid"/>` +
     across
-      .map((value, at) => written(x.place(value), bottom + 22, under[at], 'chart-tick', 'middle'))
+      .map((value, at) => text(x.place(value), bottom + 22, under[at], 'chart-tick', 'middle'))
       .join('') +
     up
       .map((value, at) =>
-        written(
+        text(
           left - 6 - beside,
           y.place(value) + 4,
           y.linear ? plain(value) : spec.y.unit ? quantity(value, spec.y.unit) : upwards[at],
