@@ -118,7 +118,7 @@ interface ChartSpec {
   /** What it shows, in words, for who does not see it. */
   alt: string;
   x: Axis;
-  y: Axis & { linear?: boolean; unit?: string };
+  y: Axis & { linear?: boolean; unit?: string; digits?: number };
   xs: number[];
   series: Series[];
   /** What stands at each value of `xs`, and what is said of it. */

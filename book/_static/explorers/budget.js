@@ -90,7 +90,7 @@ export const controls = [
     options: (state) =>
       offered(state).map((name) => [
         name,
-        recipes[name].note ? `${name}: ${recipes[name].note}` : name,
+        recipes[name].note ? `${name}: ${recipes[name].note.replace("'", '’')}` : name,
       ]),
     value: 'bf16',
     more: true,
@@ -314,7 +314,7 @@ export function span(seconds) {
     [60, 'minutes'],
   ];
   const [scale, unit] = units.find(([each]) => seconds >= each) ?? [1, 'seconds'];
-  return `${plain(seconds / scale, 3)} ${unit}`;
+  return `${plain(seconds / scale, seconds / scale < 1000 ? 3 : 4)} ${unit}`;
 }
 
 export function charts(state, r) {
@@ -329,10 +329,15 @@ export function charts(state, r) {
         `A valley: ${amount(chosen.size)} parameters reach ${plain(chosen.loss)}, the best ` +
         `size, ${amount(best.size)}, ${plain(best.loss)}.`,
       x: { label: 'parameters' },
-      y: { label: 'loss', linear: true, range: [best.loss - room, most + room] },
+      y: { label: 'loss', linear: true, digits: 4, range: [best.loss - room, most + room] },
       xs: sizes,
       series: [
-        { label: 'valley', ys: valley, colour: 0, dash: 0 },
+        {
+          label: 'valley',
+          ys: valley.map((loss) => (loss < most + 0.8 * room ? loss : null)), // below the words
+          colour: 0,
+          dash: 0,
+        },
         { label: state.model, scatter: true, colour: 1, ys: only(sizes, chosen.size, chosen.loss) },
         { label: 'best size', scatter: true, colour: 2, ys: only(sizes, best.size, best.loss) },
       ],

@@ -20,7 +20,7 @@ import {
   wattsOf,
   wholeNameOf,
 } from './costs.js';
-import { make, otherThings, withUnits } from './dom.js';
+import { inWords, make, otherThings, withUnits } from './dom.js';
 import { finder } from './finder.js';
 import { Fleets } from './fleet.js';
 import { hint, sayRanges } from './hints.js';
@@ -450,7 +450,7 @@ export function sentence(choice, { by, fits, error, reading, devices, warnings =
     : ' No price of this device is listed, so type yours under Price.';
   return (
     `${who}: yes, for up to ${users(most)} at ${each}. ` +
-    `With ${users(choice.batch)}, each gets ` +
+    `With ${users(choice.batch)}, ${choice.batch * choice.data > 1 ? 'each' : 'this user'} gets ` +
     `${by.get('output_tokens_per_s_per_user').shown}.${paid}` +
     warnings.map((text) => ` But ${text}.`).join('')
   );
@@ -811,17 +811,15 @@ const ONE_PRECISION = '# the command has one precision for all kinds: Python has
 function fillTaken({ parts: { taken }, result: { choices, place }, root, state }) {
   const [inPython, inShell, elsewhere] = taken.lines;
   const files = filesOf(choices);
+  const put = ({ code }, text) => code.replaceChildren(...inWords(text));
+  put(elsewhere, frameFor(embedded(root.dataset.home, state)));
   if (isTurned(state)) {
-    inPython.code.textContent = pythonOfFleet(choices[place], files[place], state);
-    inShell.code.textContent = shellOfFleet(choices[place], files[place], state) ?? ONE_PRECISION;
-    elsewhere.code.textContent = frameFor(embedded(root.dataset.home, state));
+    put(inPython, pythonOfFleet(choices[place], files[place], state));
+    put(inShell, shellOfFleet(choices[place], files[place], state) ?? ONE_PRECISION);
     return;
   }
-  inPython.code.textContent = choices.map((choice, at) => python(choice, files[at])).join('\n');
-  inShell.code.textContent = choices
-    .map((choice, at) => shell(choice, files[at]) ?? ONE_PRECISION)
-    .join('\n');
-  elsewhere.code.textContent = frameFor(embedded(root.dataset.home, state));
+  put(inPython, choices.map((choice, at) => python(choice, files[at])).join('\n'));
+  put(inShell, choices.map((choice, at) => shell(choice, files[at]) ?? ONE_PRECISION).join('\n'));
 }
 
 export function draw(explorer, state) {

@@ -1,6 +1,6 @@
 // A chart on the page: its picture, what a pointer and the arrow keys do with it, and its values in
 // words.
-import { hold, make } from './dom.js';
+import { hold, make, withUnits } from './dom.js';
 import { plain } from './numbers.js';
 import { brief, picture } from './picture.js';
 
@@ -51,7 +51,7 @@ export class Chart {
   update(spec) {
     this.spec = spec;
     this.tip.hidden = true; // what it said may be so no more
-    this.heading.textContent = spec.title;
+    this.heading.replaceChildren(...withUnits(spec.title));
     this.box.classList.toggle('explorer-drag', Boolean(spec.drag));
     this.width ||= this.box.clientWidth;
     this.describe();
@@ -231,7 +231,7 @@ export class Chart {
       ...values,
       ...(y.unit ? [] : [`(${y.label})`]),
     ];
-    this.tip.replaceChildren(...lines.map((line) => make('span', {}, line)));
+    this.tip.replaceChildren(...lines.map((line) => make('span', {}, ...withUnits(line))));
     const place = this.frame.x.place(xs[at]);
     const beyond = place > this.frame.width / 2;
     this.tip.style.cssText =

@@ -1,4 +1,5 @@
 // The one way an element is made, a text is copied, and a pointer holds something.
+import { WHOLE } from './numbers.js';
 
 /**
  * An element with attributes, properties that begin with a dot, and children.
@@ -19,15 +20,35 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** A number with a unit of one word. */
-const QUANTITY = /(\d[\d.,]* [nµmkMGTPEZY]?(?:FLOPs?|Wh?|[BsJ])(?:\/s)?(?![\w/]))/;
+const RAISED = /([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)/;
+
+/** A part of a text that stays on one line; the digits of a power are of one face. */
+const whole = (part) =>
+  make(
+    'span',
+    { class: 'whole' },
+    ...part
+      .split(RAISED)
+      .map((piece, at) => (at % 2 ? make('span', { class: 'power' }, piece) : piece)),
+  );
 
 /**
- * A text in which no line begins with a unit.
+ * A text in which no line breaks a quantity, or a name that has a number.
  * @param {string} text
  */
 export const withUnits = (text) =>
-  text.split(QUANTITY).map((part, at) => (at % 2 ? make('span', { class: 'whole' }, part) : part));
+  text.split(WHOLE).map((part, at) => (at % 2 && /[ -]/.test(part) ? whole(part) : part));
+
+/**
+ * Code in which no line breaks a word, such as an option, unless it is longer than a line, and
+ * which may break after a bracket.
+ * @param {string} code
+ */
+export const inWords = (code) =>
+  code
+    .split(/(\s+)/)
+    .flatMap((part) => part.split(/(?<=\()/))
+    .map((part) => (part.trim() ? make('span', { class: 'code-word' }, part) : part));
 
 /**
  * Put a text on the clipboard, also where the page was not served securely; whether it is there

@@ -378,17 +378,16 @@ function fast({ resident, held }, capacity) {
 }
 
 /** Both runs on one axis of entries moved: a lane each, as long as all that it moves. */
-function lanes({ both, clocks }, width) {
+function lanes({ both, clocks }, names, width) {
   const most = clocks.at(-1);
   const place = (moved) => (width * moved) / most;
-  const [lane, apart] = [16, 21];
+  const [lane, apart, words] = [12, 27, 13];
   const drawn = both.map((run, which) => {
-    const paths = ['', ''];
+    const [paths, top] = [['', ''], which * apart + words];
     let [moved, from, kind] = [0, 0, 0];
     const put = () => {
       if (moved > from)
-        paths[kind] +=
-          `M${f(place(from))} ${which * apart + 2}H${f(place(moved))}v${lane}H${f(place(from))}z`;
+        paths[kind] += `M${f(place(from))} ${top}H${f(place(moved))}v${lane}H${f(place(from))}z`;
     };
     for (const event of run.events) {
       if (event[0] > STORE) continue;
@@ -401,15 +400,14 @@ function lanes({ both, clocks }, width) {
     put();
     const total = run.reads + run.writes;
     const label =
-      place(total) > width - 90
-        ? ''
-        : `<text x="${f(place(total) + 5)}" y="${which * apart + 14}" class="film-name">done ` +
-          `at ${plain(total)}</text>`;
+      `<text x="0" y="${which * apart + 10}" class="film-name">${names[which]}: done at ` +
+      `${plain(total)}</text>`;
     return [
       `<path d="${paths[0]}" class="film-reads"/><path d="${paths[1]}" class="film-writes"/>`,
       label,
     ];
   });
+  const high = 2 * apart + 20;
   const step = [50, 100, 200, 500, 1000].find((each) => most / each <= (width < 480 ? 4 : 9));
   const ticks = Array.from({ length: Math.floor(most / step) + 1 }, (_, at) => at * step);
   const axis = ticks
@@ -422,11 +420,11 @@ function lanes({ both, clocks }, width) {
     )
     .join('');
   return (
-    `<svg viewBox="0 0 ${width} 64" width="${width}" height="64" aria-hidden="true" ` +
+    `<svg viewBox="0 0 ${width} ${high}" width="${width}" height="${high}" aria-hidden="true" ` +
     `class="film-lanes">${drawn.map(([lines]) => lines).join('')}<rect class="film-later" ` +
     `y="0" height="${2 * apart}" width="0"/>` +
-    `${drawn.map(([, label]) => label).join('')}${axis}<path d="M0 0V${2 * apart + 2}" ` +
-    'class="film-now"/></svg>'
+    `${axis}<path d="M0 0V${2 * apart + 2}" class="film-now"/>` +
+    `${drawn.map(([, label]) => label).join('')}</svg>`
   );
 }
 
@@ -507,7 +505,7 @@ export function draw(explorer, state, result) {
     panel.fast.replaceChildren(...fast(standings[at], Number(state.capacity)));
   });
   const key = `${state.left} ${state.right} ${state.capacity} ${width}`;
-  if (explorer.laid !== key) explorer.line.innerHTML = lanes(result, width);
+  if (explorer.laid !== key) explorer.line.innerHTML = lanes(result, names, width);
   explorer.laid = key;
   const now = (width * clock) / clocks.at(-1);
   const [later, mark] = [

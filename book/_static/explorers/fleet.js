@@ -124,15 +124,7 @@ function cheapest(best, { device }) {
 }
 
 /** What stands in a row beside the device. */
-const HEADS = [
-  'count',
-  '$ an hour',
-  '$ per M input',
-  '$ per M output',
-  'each user gets',
-  'TTFT',
-  'plan',
-];
+const HEADS = ['count', 'an hour', 'per M input', 'per M output', 'each user gets', 'TTFT', 'plan'];
 
 /** The table of kinds of device, which fills while they are searched. */
 export class Fleets {

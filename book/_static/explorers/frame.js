@@ -380,7 +380,7 @@ export class Explorer {
     this.set({ ...stateFrom(this.page.controls, {}), ...state });
     if (!this.seen) return;
     this.tried = this.held();
-    this.seen.textContent = say;
+    this.seen.replaceChildren(...withUnits(say));
     this.seen.classList.remove('explorer-over');
   }
 

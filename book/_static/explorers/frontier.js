@@ -1,5 +1,5 @@
 // Serving: a target for the wait, the largest batch that meets it, and what that gives and costs.
-import { make } from './dom.js';
+import { make, withUnits } from './dom.js';
 import { beyond, modelChoices, runs } from './models.js';
 import { bytes as inBytes, counted, percent, plain, quantity, sweep } from './numbers.js';
 import {
@@ -146,6 +146,7 @@ export const tries = [
 // to the tenth that a target has: the batch that takes so long stays within it
 const upwards = (ms) => Math.ceil(10 * ms - 1e-9) / 10;
 const SHOWN = 96; // batches of a curve
+const SEEN = 0.005; // of a step: less would be no bar
 
 let last = { key: '' };
 
@@ -408,7 +409,7 @@ function stack(title, words, values, whole, classes) {
       'li',
       {},
       make('span', { class: `explorer-swatch ${classes[at]}`, 'aria-hidden': 'true' }),
-      name,
+      ...withUnits(name),
     ),
   );
   const track = make(
@@ -419,7 +420,7 @@ function stack(title, words, values, whole, classes) {
     ),
   );
   return [
-    make('p', { class: 'explorer-title' }, title),
+    make('p', { class: 'explorer-title' }, ...withUnits(title)),
     make('ul', { class: 'explorer-legend' }, ...key),
     track,
   ];
@@ -433,10 +434,11 @@ export function draw(explorer, _state, { parts, best, keeps, server }) {
     return;
   }
   const memory = [keeps.weights, best.batch * keeps.cache, best.batch * keeps.activations];
-  const names = Object.keys(parts).filter((name) => parts[name] > 0);
+  const names = Object.keys(parts).filter((name) => parts[name] > SEEN * best.perToken);
   explorer.extra.replaceChildren(
     ...stack(
-      `Where the ${quantity(best.perToken, 's', 3)} go`,
+      `Where the ${quantity(best.perToken, 's', 3)} go, of each op only the longer of reading ` +
+        'and computing',
       names.map((name) => `${LONG[name]} ${quantity(parts[name], 's', 3)}`),
       names.map((name) => parts[name]),
       best.perToken,
@@ -458,9 +460,10 @@ export const warning = (state) => beyond(state.model, state.context, 1);
 
 export const note = () =>
   'Each op takes as long as its computing or its moving, whichever is longer, at the peak rates ' +
-  'of the datasheet. Only the longer of the two is in the bar. Messages are added. A tenth of ' +
-  'the memory is reserved. The prefill of prompts in between is left out here, and the film of a ' +
-  'server shows it.';
+  'of the datasheet. With many users, computing with the weights takes longer than reading them, ' +
+  'so the bar has little or no reading of weights. Messages are added. A tenth of the memory is ' +
+  'reserved. The prefill of prompts in between is left out here, and the film of a server ' +
+  'shows it.';
 
 export function table(state, { frontier, server }) {
   return {

@@ -268,13 +268,20 @@ function inWords(state, here) {
   );
 }
 
+/** How many times the bound something moves, in words. */
+function against(moved, bound) {
+  const times = plain(moved / bound, 3);
+  if (times !== '1') return `${times} times the bound`;
+  return moved <= Math.ceil(bound) ? 'equal to the bound' : 'hardly more than the bound';
+}
+
 export function summary(state, { here, overtaken }) {
   const { names } = of(state);
   const words = names.map((name, which) => [
     name[0].toUpperCase() + name.slice(1),
     here.runs[which]
       ? `${plain(total(here.runs[which]), 9)} entries, ` +
-        `${plain(total(here.runs[which]) / here.bound, 3)} times the bound`
+        against(total(here.runs[which]), here.bound)
       : 'does not fit',
   ]);
   return [

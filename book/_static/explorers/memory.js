@@ -1,5 +1,5 @@
 // What a device's memory holds, how far batch and context can go, and what kind of cache it takes.
-import { make } from './dom.js';
+import { make, withUnits } from './dom.js';
 import { fits, fits_window, memory, memory_window } from './generated/formulas.js';
 import { beyond, deviceChoices, deviceNamed, modelChoices, modelNamed, runs } from './models.js';
 import { bytes as inBytes, counted, percent, plain, quantity, sweep } from './numbers.js';
@@ -214,8 +214,13 @@ export function compute(state) {
 
 // in full: unused styles are left out of the site
 const PARTS = ['explorer-part-0', 'explorer-part-1', 'explorer-part-2'];
-const longest = (context) =>
-  context === Infinity ? 'any context fits' : `context up to ${plain(context)}`;
+const ANY = 'any context fits';
+const longest = (context) => (context === Infinity ? ANY : `context up to ${plain(context)}`);
+/** What a largest batch leaves room for, in words. */
+const largest = (batch) =>
+  batch < 1 ? 'not even one sequence fits' : `batch up to ${plain(batch)}`;
+/** A share of memory: beyond a few per cent too many, how many times it is taken. */
+const shareOf = (share) => (share < 10 ? percent(share) : `${plain(share, 3)} times the`);
 const total = (parts) => parts.reduce((sum, part) => sum + part, 0);
 
 /** The first context at which a growing cache takes so many bytes, or no end. */
@@ -250,10 +255,12 @@ export function charts(state, { contexts, curves, capacity, rows }) {
       title:
         room <= 0
           ? `${runs(state)}: the weights alone do not fit`
-          : state.batch > largestBatch
-            ? `${runs(state)}: no room for ${plain(state.batch)}, only for ` +
-              `${counted(largestBatch, sequences)}`
-            : `${runs(state)}: room for ${counted(largestBatch, sequences)}`,
+          : largestBatch < 1
+            ? `${runs(state)}: not even one sequence of ${counted(state.context, 'tokens')} fits`
+            : state.batch > largestBatch
+              ? `${runs(state)}: no room for ${plain(state.batch)}, only for ` +
+                `${counted(largestBatch, sequences)}`
+              : `${runs(state)}: room for ${counted(largestBatch, sequences)}`,
       alt:
         `With its own cache, at ${counted(state.context, 'tokens')} and batch ` +
         `${plain(state.batch)}.`,
@@ -288,18 +295,23 @@ export function summary(state, { rows, capacity }) {
     ['Weights, cache, activations', parts.map((part) => inBytes(part)).join(', ')],
     [
       'Share of usable memory',
-      `${percent(total(parts) / capacity)} of ${inBytes(capacity)}` +
+      `${shareOf(total(parts) / capacity)}${total(parts) < 10 * capacity ? ' of' : ''} ` +
+        `${inBytes(capacity)}` +
         `${total(parts) > capacity ? ': it does not fit' : ''}`,
     ],
     [
       'Largest batch',
-      `${counted(largestBatch, 'sequences')} of ${counted(state.context, 'tokens')}`,
+      largestBatch < 1
+        ? `none: not even one sequence of ${counted(state.context, 'tokens')} fits`
+        : `${counted(largestBatch, 'sequences')} of ${counted(state.context, 'tokens')}`,
     ],
     [
       'Longest context',
       largestContext === Infinity
         ? 'any: the cache stops growing'
-        : `${counted(largestContext, 'tokens')} for a batch of ${plain(state.batch)}`,
+        : largestContext < 1
+          ? `none for a batch of ${plain(state.batch)}`
+          : `${counted(largestContext, 'tokens')} for a batch of ${plain(state.batch)}`,
     ],
   ];
 }
@@ -322,7 +334,7 @@ const legend = (words) =>
         'li',
         {},
         make('span', { class: `explorer-swatch ${PARTS[at]}`, 'aria-hidden': 'true' }),
-        text,
+        ...withUnits(text),
       ),
     ),
   );
@@ -355,10 +367,12 @@ export function draw(explorer, state, { rows, capacity }) {
       make(
         'span',
         {},
-        parts[0] > capacity
-          ? `${inBytes(parts[1])} of cache${within(name, parts)}; the weights alone do not fit`
-          : `${inBytes(parts[1])} of cache${within(name, parts)}; batch up to ` +
-              `${plain(largestBatch)}; ${longest(largestContext)}`,
+        ...withUnits(
+          `${inBytes(parts[1])} of cache${within(name, parts)}; ` +
+            (parts[0] > capacity
+              ? 'the weights alone do not fit'
+              : `${largest(largestBatch)}; ${longest(largestContext)}`),
+        ),
       ),
     ),
   );
@@ -366,7 +380,7 @@ export function draw(explorer, state, { rows, capacity }) {
     make(
       'p',
       { class: 'explorer-title' },
-      `Memory, against the usable ${inBytes(capacity)} of ${state.device} (the line)`,
+      ...withUnits(`Memory, against the usable ${inBytes(capacity)} of ${state.device} (the line)`),
     ),
     legend(NAMES),
     ...bars,
@@ -396,5 +410,6 @@ export function table(_state, { rows }) {
       largestBatch,
       largestContext,
     ]),
+    words: { Infinity: ANY },
   };
 }

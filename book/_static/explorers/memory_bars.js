@@ -1,6 +1,6 @@
 // What fills the memory of a device, and how far it goes beyond what may be used.
 import { EXACT } from './costs.js';
-import { make } from './dom.js';
+import { make, withUnits } from './dom.js';
 import { quantity } from './numbers.js';
 
 /**
@@ -26,7 +26,7 @@ export class MemoryBars {
     this.box.hidden = !by;
     if (!by) return;
     const { weights, kv, activations, capacity, usable } = held(choice.batch);
-    const caches = choice.batch > 1 ? 'KV caches' : 'KV cache';
+    const caches = keptOf(by, choice.batch);
     const parts = [
       ['memory-weights', 'weights', weights],
       ['memory-caches', caches, kv],
@@ -44,6 +44,13 @@ export class MemoryBars {
     const given = capacity - engine.buffers;
     fill(this.engine, `as ${choice.engine} charges`, taken, capacity, given, 'kept by the engine');
   }
+}
+
+/** What a model keeps of sequences: a cache that grows with them, states that do not, or both. */
+function keptOf(by, batch) {
+  const [cache, state] = batch > 1 ? ['KV caches', 'states'] : ['KV cache', 'state'];
+  const [grows, stays] = [by.has('kv_bytes_per_token'), by.has('state_bytes')];
+  return [grows || !stays ? cache : null, stays ? state : null].filter(Boolean).join(' and ');
 }
 
 /**
@@ -76,7 +83,7 @@ function fill({ bar, key }, whose, parts, capacity, usable, kept) {
         'li',
         {},
         make('span', { class: `explorer-key ${kind}` }),
-        `${name} ${quantity(bytes, 'B', 3)}`,
+        ...withUnits(`${name} ${quantity(bytes, 'B', 3)}`),
       ),
     ),
   );

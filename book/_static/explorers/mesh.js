@@ -364,7 +364,12 @@ export const tries = [
 // ---------------------------------------------------------------- what is shown
 
 const swatch = (name, text) =>
-  make('li', {}, make('span', { class: `explorer-swatch ${name}`, 'aria-hidden': 'true' }), text);
+  make(
+    'li',
+    {},
+    make('span', { class: `explorer-swatch ${name}`, 'aria-hidden': 'true' }),
+    ...withUnits(text),
+  );
 const stack = (parts, whole, line) =>
   make(
     'span',
@@ -512,6 +517,7 @@ export function build(explorer) {
     button('Copy the Python', () =>
       copy(explorer.code.textContent).then(() => explorer.say('The line is copied.')),
     ),
+    explorer.live,
   );
   explorer.stage.append(
     make(
@@ -524,7 +530,7 @@ export function build(explorer) {
       explorer.bars,
     ),
   );
-  explorer.stage.after(buttons, explorer.live);
+  explorer.stage.after(buttons);
   explorer.rest.append(explorer.code);
 }
 
@@ -622,9 +628,12 @@ function drawAxes(explorer, state, plan, at) {
       make('li', {}, make('span', { class: name, 'aria-hidden': 'true' }), ...withUnits(text)),
     ),
   );
-  explorer.name.textContent =
-    `${plan.model} on ${counted(plan.devices, 'devices')}, ` +
-    `${counted(plan.devices / devices, 'nodes')} of ${plan.node}`;
+  explorer.name.replaceChildren(
+    ...withUnits(
+      `${plan.model} on ${counted(plan.devices, 'devices')}, ` +
+        `${counted(plan.devices / devices, 'nodes')} of ${plan.node}`,
+    ),
+  );
 }
 
 export function draw(explorer, state, result) {
@@ -698,8 +707,8 @@ export function summary(
     [
       'Messages',
       total(sending)
-        ? `${quantity(total(sending), 's', 3)} of sending a step, ${quantity(exposed, 's', 3)} ` +
-          'of it exposed'
+        ? `sending takes ${quantity(total(sending), 's', 3)} a step, of which ` +
+          `${quantity(exposed, 's', 3)} are not hidden behind computing`
         : 'none',
     ],
     ['Utilisation', `MFU ${percent(mfu)}, HFU ${percent(hfu)}`],
@@ -712,7 +721,9 @@ export const note = (state) =>
   'parallelism divides the sequence between the products too. Gradients, gathered weights ' +
   'and a ring’s keys and values hide as far as there is something to hide behind; other ' +
   'messages are exposed. A tenth of the memory is reserved.' +
-  `${modelNamed(state.model).experts ? ' All experts get as many tokens.' : ''}`;
+  (modelNamed(state.model).experts
+    ? ' Each expert is assumed to get the same number of tokens.'
+    : '');
 
 export function table(_state, { parts, sending, memory, total: held, step: spent }) {
   const rows = [

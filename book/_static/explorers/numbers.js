@@ -66,6 +66,7 @@ const WORDS = [
 
 /** A large number in words, where no letter could be taken for a unit: 59.8 million. */
 export function amount(value, digits = 3) {
+  if (!Number.isFinite(value)) return plain(value);
   const [scale, word] = WORDS.find(([each]) => value >= each * 0.99999) ?? [];
   return word ? `${formatted(value / scale, digits)} ${word}` : plain(value);
 }
@@ -73,8 +74,22 @@ export function amount(value, digits = 3) {
 /** A sum of money: in cents, of thousands in dollars; two digits of what is less than ten cents. */
 export function dollars(value) {
   if (value >= 0.0995 && value < 1000) return `$${value.toFixed(2)}`;
+  if (value >= 1e-4 && value < 1) return `$${value.toPrecision(2)}`; // as many digits in a column
   return `$${value < 1 ? plain(value, 2) : plain(Math.round(value))}`;
 }
+
+/**
+ * What no line may break: so many of a device, a number with its power of ten, its word and its
+ * unit, and a name with hyphens and a number, such as H100-SXM.
+ */
+export const WHOLE = new RegExp(
+  '(\\d[\\d,]* × [A-Z][\\w.]*(?:-[\\w.]+)*|' +
+    '\\$?\\d[\\d.,]*(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?(?: (?:m|b|tr)illion\\b)?' +
+    '(?: (?:[nµmkMGTPEZY]?(?:FLOPs?|Wh?|[BsJ])(?:/s)?(?![\\w/])|' +
+    '(?:tokens?(?:/s)?|entries|times|days|hours|minutes)\\b))?|' +
+    '(?=[\\w.-]*\\d)[A-Za-z][\\w.]*(?:-[\\w.]+)+)',
+  'g',
+);
 
 /** Bytes, decimal. */
 export const bytes = (value) => quantity(value, 'B');

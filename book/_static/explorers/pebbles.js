@@ -1,6 +1,7 @@
 // The red-blue pebble game on small graphs: play it, then see the solver's own best.
 import { calm, make } from './dom.js';
 import { boards } from './generated/boards.js';
+import { counted } from './numbers.js';
 import { after, broken, opening, parse, play } from './rules.js';
 
 /** A name that fits in a pebble: C[0,1,0] is C010, and v3 is 3. */
@@ -141,7 +142,7 @@ export function build(explorer) {
     explorer.set({ ...explorer.state, moves });
   };
   explorer.tell = (text, kind = '') => {
-    explorer.say(text);
+    explorer.defer('told', () => {});
     explorer.message.textContent = text;
     explorer.message.className = `pebble-message ${kind}`;
   };
@@ -359,7 +360,7 @@ function lay(explorer, { graph }) {
   );
   box.append(...explorer.vertices);
   explorer.score = make('dl', { class: 'pebble-score' });
-  explorer.message = make('p', { class: 'pebble-message', 'aria-hidden': 'true' });
+  explorer.message = make('p', { class: 'pebble-message', role: 'status' });
   const keys = [
     ['pebble-key-red', 'in fast memory'],
     ['pebble-key-blue', 'in slow memory'],
@@ -414,9 +415,8 @@ function scored(explorer, state, { board, best, game, graph, complete }) {
     `takes ${graph.compulsory}` +
     `${more ? `, and ${game.most} red pebbles force ${more} more` : ', and this is all'}. The ` +
     'solver takes positions in the order of the least I/O that each can still lead to, a bound ' +
-    `that is never too high. After ${best.states.toLocaleString('en')} ` +
-    `${best.states > 1 ? 'positions' : 'position'} it held a play of ${best.cost}, and nothing ` +
-    'left promised less.';
+    `that is never too high. After ${counted(best.states, 'positions')} it had found a play that ` +
+    `costs ${best.cost}, and no position that was left could lead to a cheaper one.`;
 }
 
 export function draw(explorer, state, result) {

@@ -1,6 +1,6 @@
 // The picture of a chart as SVG text: axes, lines, dots, and words beside what they name. No
 // document is needed.
-import { amount, plain, quantity } from './numbers.js';
+import { amount, plain, quantity, WHOLE } from './numbers.js';
 
 /** The hues of the book's figures, in its order. */
 export const COLOURS = [
@@ -18,6 +18,7 @@ const SAME = 7; // pixels between dots that look like one
 const FEW = 3; // values on the line that is held, beside their dots on a phone
 const PHONE = 480; // pixels: a narrower picture is a phone's
 const MANY = 45; // letters of their names, at most
+const NO_BREAK = '\u00a0';
 const FAR = 24; // pixels from a line's end to its name, over which both are seen as one
 
 const narrow = /[iljtfrI.,:;'|()[\] ]/;
@@ -44,13 +45,14 @@ const guess = (text) =>
   );
 
 /**
- * A text in lines no wider than so many pixels, where its words allow it.
+ * A text in lines no wider than so many pixels, where its words and quantities allow it.
  * @param {string} text
  * @param {number} most
  */
 export function wrapped(text, most) {
   const lines = [''];
-  for (const word of text.split(' ')) {
+  const words = text.replace(WHOLE, (quantity) => quantity.replaceAll(' ', NO_BREAK)).split(' ');
+  for (const word of words.map((each) => each.replaceAll(NO_BREAK, ' '))) {
     const longer = `${lines.at(-1)} ${word}`.trim();
     if (!lines.at(-1) || widthOf(longer) <= most) lines[lines.length - 1] = longer;
     else lines.push(word);
@@ -102,15 +104,15 @@ function decades(values) {
 }
 
 /**
- * A tick of a logarithmic axis as people write it, as SVG: powers are raised, in whatever face the
- * page has.
- * @param {number} value
+ * The ticks of a logarithmic axis as people write them: in full, or all that are large with a
+ * prefix as soon as one of them needs it, as in the figures of the book.
+ * @param {number[]} values
  */
-export function tick(value, most = 1e5) {
-  if (value >= 1e-3 && value < most) return plain(value);
-  const power = Math.floor(Math.log10(value) + 1e-9);
-  const digit = value.toExponential()[0];
-  return `${digit === '1' ? '' : `${digit}·`}10<tspan dy="-4" class="chart-power">${power}</tspan>`;
+export function ticks(values, most = 1e5) {
+  const inFull = values.every((value) => value >= 1e-3 && value < most);
+  return values.map((value) =>
+    inFull || (value >= 1e-3 && value < 1000) ? plain(value) : quantity(value, '', 3).trim(),
+  );
 }
 
 /**
@@ -169,6 +171,72 @@ const crosses = (one, other) =>
   one.top < other.bottom &&
   one.bottom > other.top;
 
+/**
+ * @param {Box} box
+ * @param {number} x
+ * @param {number} y
+ */
+const holds = ({ left, right, top, bottom }, x, y) =>
+  x >= left && x <= right && y >= top && y <= bottom;
+
+/**
+ * Where a thin line from a dot ends at a box.
+ * @param {number} x
+ * @param {number} y
+ * @param {Box} box
+ */
+const endOf = (x, y, { left, right, top, bottom }) => [
+  Math.min(right, Math.max(left, x)),
+  top > y ? top : bottom,
+];
+
+/** @param {string[]} lines */
+const sized = (lines) => ({
+  lines,
+  width: Math.max(...lines.map(widthOf)),
+  height: lines.length * LINE,
+});
+
+/**
+ * @typedef {ReturnType<typeof sized>} Size
+ * @typedef {[across: number, anchor: Box['anchor'], down: number]} Offset
+ */
+
+/**
+ * Where words of a size may stand beside a dot, from its middle: right, left, above or below.
+ * @param {Size} size
+ * @param {number} near
+ * @returns {Offset[]}
+ */
+const corners = ({ width, height }, near) => [
+  [near, 'start', -height / 2],
+  [-near - width, 'end', -height / 2],
+  [-width / 2, 'middle', -near - height],
+  [-width / 2, 'middle', near],
+  [near, 'start', -height - 2],
+  [near, 'start', 2],
+  [-near - width, 'end', -height - 2],
+  [-near - width, 'end', 2],
+];
+
+/**
+ * ... and where they may stand further from it.
+ * @param {Size} size
+ * @param {number} near
+ * @returns {Offset[]}
+ */
+const further = ({ width, height }, near) =>
+  [20, 36, 54, 76, 100].flatMap((far) =>
+    [far, -far - height].flatMap(
+      (down) =>
+        /** @type {Offset[]} */ ([
+          [near, 'start', down],
+          [-near - width, 'end', down],
+          [-width / 2, 'middle', down],
+        ]),
+    ),
+  );
+
 const COLUMN = 24; // pixels
 const AIR = 3; // pixels between words and a line beside them
 
@@ -190,6 +258,11 @@ class Places {
      * @type {number[][]}
      */
     this.columns = [];
+    this.avoid(track);
+  }
+
+  /** @param {number[]} track */
+  avoid(track) {
     for (let at = 0; at < track.length; at += 2) {
       const column = Math.floor(track[at] / COLUMN);
       this.columns[column] ??= [];
@@ -224,73 +297,95 @@ class Places {
   /** @param {Box} box */
   free(box) {
     const { left, right, top, bottom } = this.bounds;
+    const aired = { ...box, left: box.left - AIR, right: box.right + AIR };
     return (
       box.left >= left &&
       box.right <= right &&
       box.top >= top &&
       box.bottom <= bottom &&
-      !this.taken.some((other) => crosses(box, other))
+      !this.taken.some((other) => crosses(aired, other))
     );
   }
 
   /**
-   * Where to put words of a size beside a dot, not above a height: the box, or nothing if it is
-   * crowded.
+   * Whether a thin line from a dot to a box far from it would run through no words and no other
+   * dot.
+   * @param {number} x
+   * @param {number} y
+   * @param {Box} box
+   */
+  reaches(x, y, box) {
+    const [across, down] = endOf(x, y, box);
+    const others = this.taken.filter((each) => !holds(each, x, y));
+    const steps = Math.ceil(Math.hypot(across - x, down - y) / AIR);
+    return !Array.from({ length: steps }, (_, step) => (step + 1) / steps).some((share) =>
+      others.some((each) => holds(each, x + share * (across - x), y + share * (down - y))),
+    );
+  }
+
+  /**
+   * Where to put words beside a dot, not above a height, in the first of some wordings that has
+   * room: the box with its lines, or nothing if it is crowded.
    * @param {number} x
    * @param {number} y
    * @param {number} r
-   * @param {number} width
-   * @param {number} height
-   * @returns {Box | null}
+   * @param {string[][]} wordings
+   * @returns {(Box & { lines: string[] }) | null}
    */
-  beside(x, y, r, width, height, below = -Infinity) {
-    const [near, up] = [r + 4, height / 2];
-    /** @type {[right: number, anchor: Box['anchor']][]} */
-    const [right, left, middle] = [
-      [near, 'start'],
-      [-near - width, 'end'],
-      [-width / 2, 'middle'],
-    ];
-    const corners = [
-      [right, -up],
-      [left, -up],
-      [middle, -near - height],
-      [middle, near],
-      [right, -height - 2],
-      [right, 2],
-      [left, -height - 2],
-      [left, 2],
-    ];
-    const further = [20, 36, 54, 76].flatMap((far) => [
-      [right, far],
-      [left, far],
-      [middle, far],
-      [right, -far - height],
-      [left, -far - height],
-      [middle, -far - height],
-    ]);
-    /** @param {any[]} places */
-    const open = (places) =>
-      places
-        .map(([[across, anchor], down]) => ({
-          left: x + across,
-          right: x + across + width,
-          top: y + down,
-          bottom: y + down + height,
-          anchor,
-        }))
+  beside(x, y, r, wordings, below = -Infinity) {
+    /** @param {(size: Size) => Offset[]} offsets */
+    const open = (offsets) =>
+      wordings
+        .map(sized)
+        .flatMap((size) =>
+          offsets(size).map(([across, anchor, down]) => ({
+            left: x + across,
+            right: x + across + size.width,
+            top: y + down,
+            bottom: y + down + size.height,
+            anchor,
+            lines: size.lines,
+          })),
+        )
         .filter((box) => box.top >= below && this.free(box));
-    const beside = this.clearest(open(corners));
+    const beside = this.clearest(open((size) => corners(size, r + 4)));
     if (beside && !this.crossed(beside, 1)) return beside;
-    const clear = this.clearest(open(further));
+    const away = (near) =>
+      open((size) => further(size, near)).filter((box) => this.reaches(x, y, box));
+    const clear = this.clearest(away(r + 4)) ?? (beside ? null : this.clearest(away(r + 64)));
     const isClearer = clear && (!beside || this.crossed(clear, 99) < this.crossed(beside, 99));
     return isClearer ? { ...clear, far: true } : beside;
   }
 
   /**
+   * A thin line to words that had to go further away, which other words had better not cover.
+   * @param {number} x
+   * @param {number} y
+   * @param {Box} box
+   */
+  leader(x, y, box) {
+    if (!box.far) return '';
+    const [across, down] = endOf(x, y, box);
+    const points = [];
+    track(
+      [
+        [x, y],
+        [across, down],
+      ],
+      points,
+    );
+    this.avoid(points);
+    return (
+      `<path d="M${fixed(x)} ${fixed(y)}L${fixed(across)} ${fixed(down)}" ` +
+      'class="chart-leader"/>'
+    );
+  }
+
+  /**
    * The first of some boxes that covers the fewest points on lines.
-   * @param {Box[]} boxes
-   * @returns {Box | null}
+   * @template {Box} T
+   * @param {T[]} boxes
+   * @returns {T | null}
    */
   clearest(boxes) {
     let [best, least] = [null, Infinity];
@@ -319,28 +414,19 @@ class Places {
 
 const escaped = (text) => String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 const fixed = (value) => Math.round(value * 100) / 100; // of a pixel
-const written = (x, y, svg, kind, anchor) =>
-  `<text x="${fixed(x)}" y="${fixed(y)}" class="${kind}" text-anchor="${anchor}">${svg}</text>`;
-const text = (x, y, words, kind, anchor = 'start') => written(x, y, escaped(words), kind, anchor);
+const text = (x, y, words, kind, anchor = 'start') =>
+  `<text x="${fixed(x)}" y="${fixed(y)}" class="${kind}" text-anchor="${anchor}">` +
+  `${escaped(words)}</text>`;
 
 /**
- * Lines of words in the box that they were given: where lines of the chart cross it, on a ground of
- * their own.
- * @param {Places} places
+ * Lines of words in the box that they were given.
  * @param {Box} box
  * @param {string[]} lines
  * @param {string} kind
  */
-function worded(places, box, lines, kind, apart = LINE) {
-  const { left, right, top, bottom, anchor = 'start' } = box;
+function worded({ left, right, top, anchor = 'start' }, lines, kind, apart = LINE) {
   const x = { start: left, middle: (left + right) / 2, end: right }[anchor];
-  const ground = places.crossed(box, 1)
-    ? `<rect x="${fixed(left - 2)}" y="${fixed(top)}" width="${fixed(right - left + 4)}" ` +
-      `height="${fixed(bottom - top)}" class="chart-ground"/>`
-    : '';
-  return (
-    ground + lines.map((line, row) => text(x, top + 11 + row * apart, line, kind, anchor)).join('')
-  );
+  return lines.map((line, row) => text(x, top + 11 + row * apart, line, kind, anchor)).join('');
 }
 
 // ---------------------------------------------------------------- lines
@@ -420,6 +506,12 @@ function names(spec, frame, trails, places) {
         top: high,
         bottom: high + height,
       });
+      places.take({
+        left: Math.max(end[0] + 6, right),
+        right: right + 12,
+        top: Math.min(end[1], middle) - 2,
+        bottom: Math.max(end[1], middle) + 2,
+      });
       return (
         tie +
         words
@@ -448,23 +540,31 @@ export function frameOf(spec, width) {
       ? 20 + Math.max(...named.flatMap(({ label }) => wrapped(label, most).map(widthOf)))
       : 22,
   };
-  const beside = spec.at && spec.at.x === undefined ? 5 : 0; // of a handle at the left
-  const [left, right, top, bottom] = [
-    (spec.y.linear || spec.y.unit ? 52 : 46) + beside,
+  const xs = finite(spec.xs);
+  const held = spec.at ?? {}; // what is held may be beyond all values
+  const [low, high] = spec.x.range ?? [
+    Math.min(Math.min(...xs) / 1.06, held.x ?? Infinity),
+    Math.max(1.06 * (xs.length > 1 ? Math.max(...xs) : xs[0] * 10), held.x ?? 0),
+  ];
+  const start = spec.y.linear || spec.y.unit ? 52 : 46;
+  const [end, far] = [
     width - gutter.width,
+    Math.log((held.x ?? high) / low) / Math.log(high / low),
+  ];
+  // room for a handle at the left, or for one below that stands there
+  const beside = spec.at && held.x === undefined ? 5 : far * (end - start) < 14 ? 10 : 0;
+  const [left, right, top, bottom] = [
+    start + beside,
+    end,
     spec.at?.x === undefined ? 26 : 32, // its words stand between the name of the axis and the top
     height - 40,
   ];
-  const xs = finite(spec.xs);
-  const [low, high] = spec.x.range ?? [
-    Math.min(...xs) / 1.06,
-    1.06 * (xs.length > 1 ? Math.max(...xs) : xs[0] * 10),
-  ];
-  const values = finite(
-    spec.series.flatMap(({ ys }) =>
+  const values = finite([
+    ...spec.series.flatMap(({ ys }) =>
       ys.filter((_, at) => spec.xs[at] >= low && spec.xs[at] <= high),
     ),
-  );
+    held.y,
+  ]);
   const [least, largest] = spec.y.range ?? decades(values);
   return {
     width,
@@ -486,26 +586,27 @@ export function frameOf(spec, width) {
  */
 function axes(spec, { left, right, top, bottom, x, y, beside }) {
   const [across, up] = [ticksOf(x, 44), ticksOf(y, 26)];
+  const [under, upwards] = [ticks(across), ticks(up, 1e4)];
   const lines =
     across.map((value) => `M${fixed(x.place(value))} ${top}V${bottom}`).join('') +
     up.map((value) => `M${left} ${fixed(y.place(value))}H${fixed(right)}`).join('');
   return (
     `<path d="${lines}" class="chart-grid"/>` +
     across
-      .map((value) => written(x.place(value), bottom + 20, tick(value), 'chart-tick', 'middle'))
+      .map((value, at) => text(x.place(value), bottom + 22, under[at], 'chart-tick', 'middle'))
       .join('') +
     up
-      .map((value) =>
-        written(
+      .map((value, at) =>
+        text(
           left - 6 - beside,
           y.place(value) + 4,
-          y.linear ? plain(value) : spec.y.unit ? quantity(value, spec.y.unit) : tick(value, 1e4),
+          y.linear ? plain(value) : spec.y.unit ? quantity(value, spec.y.unit) : upwards[at],
           'chart-tick',
           'end',
         ),
       )
       .join('') +
-    text((left + right) / 2, bottom + 35, spec.x.label, 'chart-axis', 'middle') +
+    text((left + right) / 2, bottom + 37, spec.x.label, 'chart-axis', 'middle') +
     text(0, 11, spec.y.label, 'chart-axis')
   );
 }
@@ -556,20 +657,18 @@ function topped({ mark: { label }, place }, { left, right, top }, places) {
  * @param {Frame} frame
  * @param {Places} places
  */
-function ruled({ mark, upright, place }, { left, right, top, bottom }, places) {
+function ruled({ mark, upright, place }, { width: all, left, right, top, bottom }, places) {
+  const under = all < PHONE ? undefined : mark.under; // a phone has no room for it beside lines
   const lines = upright
     ? wrapped(mark.label, right - left < 350 ? 90 : 150)
-    : [mark.label, ...(mark.under ? [mark.under] : [])];
-  const [width, height] = [
-    Math.max(...lines.map(widthOf)),
-    lines.length * LINE + (mark.under ? 4 : 0),
-  ];
+    : [mark.label, ...(under ? [under] : [])];
+  const [width, height] = [Math.max(...lines.map(widthOf)), lines.length * LINE + (under ? 4 : 0)];
   const rows = upright
     ? Array.from(
         { length: Math.floor((bottom - top - height) / LINE) },
         (_, row) => top + row * LINE,
       )
-    : mark.under
+    : under
       ? [place - LINE - 2]
       : [place - LINE - 2, place + 2];
   const sides = upright
@@ -592,7 +691,7 @@ function ruled({ mark, upright, place }, { left, right, top, bottom }, places) {
       ? sides.flatMap((side) => rows.map((row) => boxOf(side, row)))
       : rows.flatMap((row) => sides.map((side) => boxOf(side, row))),
   );
-  return worded(places, box, lines, 'chart-word', upright ? LINE : LINE + 4);
+  return worded(box, lines, 'chart-word', upright ? LINE : LINE + 4);
 }
 
 /**
@@ -617,42 +716,38 @@ function region({ x: along, label, low }, { x, left, right, top, bottom }, place
       })),
     ),
   );
-  return worded(places, box, [label], 'chart-word chart-region');
+  return worded(box, [label], 'chart-word chart-region');
 }
 
-/** A thin line to words that had to go further away. */
-const leader = (x, y, box) =>
-  box.far
-    ? `<path d="M${fixed(x)} ${fixed(y)}L${fixed(Math.min(box.right, Math.max(box.left, x)))} ` +
-      `${fixed(box.top > y ? box.top : box.bottom)}" class="chart-leader"/>`
-    : '';
+/**
+ * Words beside a dot on a picture with or without much room: as they are, and on a phone narrower.
+ * @param {string} words
+ * @param {Frame} frame
+ */
+const wordings = (words, { left, right }) =>
+  (right - left < 350 ? [110, 76] : [170]).map((most) => wrapped(words, most));
 
 /** Rings where something begins, with a word. */
-function rings(marks, { x, y, left, right }, places) {
+function rings(marks, frame, places) {
+  const { x, y } = frame;
   return marks
     .filter((mark) => mark.x !== undefined && mark.y !== undefined)
     .map((mark) => {
       const [across, down] = [x.place(mark.x), y.place(mark.y)];
-      const words = wrapped(mark.label, right - left < 350 ? 110 : 170);
-      const box = places.beside(
-        across,
-        down,
-        6,
-        Math.max(...words.map(widthOf)),
-        words.length * LINE,
-      );
+      const box = places.beside(across, down, 6, wordings(mark.label, frame));
       const ring = `<circle cx="${fixed(across)}" cy="${fixed(down)}" r="6" class="chart-ring"/>`;
       if (!box) return ring;
       places.take(box);
       return (
-        leader(across, down, box) + ring + worded(places, box, words, 'chart-word chart-strong')
+        places.leader(across, down, box) + ring + worded(box, box.lines, 'chart-word chart-strong')
       );
     })
     .join('');
 }
 
 /** Dots with their names, the largest named first; and where they are. */
-function dots(spec, { x, y, left, right }, places) {
+function dots(spec, frame, places) {
+  const { x, y } = frame;
   const found = spec.series
     .flatMap((series, at) =>
       series.scatter
@@ -697,17 +792,10 @@ function dots(spec, { x, y, left, right }, places) {
   }
   const named = groups.map((dot) => {
     const whole = dot.names.length > MANY ? `${dot.first} and others` : dot.names;
-    const lines = wrapped(whole, right - left < 350 ? 110 : 170);
-    const box = places.beside(
-      dot.x,
-      dot.y,
-      dot.r,
-      Math.max(...lines.map(widthOf)),
-      lines.length * LINE,
-    );
+    const box = places.beside(dot.x, dot.y, dot.r, wordings(whole, frame));
     if (!box) return '';
     places.take(box);
-    return leader(dot.x, dot.y, box) + worded(places, box, lines, 'chart-word');
+    return places.leader(dot.x, dot.y, box) + worded(box, box.lines, 'chart-word');
   });
   return {
     found,
@@ -724,16 +812,17 @@ function dots(spec, { x, y, left, right }, places) {
 }
 
 /**
- * A value as short as it can be read: with the unit of its axis, if that has one.
+ * A value as short as it can be read: with the unit of its axis, if that has one, and as many
+ * digits as its axis asks for.
  * @param {number} value
  * @param {ChartSpec['y']} axis
  */
-export const brief = (value, { unit }) =>
+export const brief = (value, { unit, digits = 3 }) =>
   unit
-    ? quantity(value, unit, 3)
+    ? quantity(value, unit, digits)
     : value >= 1e6
       ? amount(value)
-      : plain(Number(value.toPrecision(value < 1000 ? 3 : 4)));
+      : plain(Number(value.toPrecision(value < 1000 ? digits : 4)));
 
 /**
  * What the marked point has a dot on: where, the series and its place, the value.
@@ -787,12 +876,12 @@ function values(found, place, axis, places) {
   return found
     .map(([down, , , value]) => {
       const words = brief(value, axis);
-      const box = places.beside(place, down, 4, widthOf(words), LINE, below);
+      const box = places.beside(place, down, 4, [[words]], below);
       if (!box) return '';
       below = box.top;
       return (
-        leader(place, down, box) +
-        worded(places, places.take(box), [words], 'chart-word chart-strong')
+        places.leader(place, down, box) +
+        worded(places.take(box), [words], 'chart-word chart-strong')
       );
     })
     .join('');
@@ -824,7 +913,7 @@ function column(found, place, axis, places) {
       `fill="${colourOf(each, which)}"/>`,
   );
   const words = { ...box, left: box.left + 12 };
-  return worded(places, words, lines, 'chart-word chart-strong') + key.join('');
+  return worded(words, lines, 'chart-word chart-strong') + key.join('');
 }
 
 /** What one takes hold of, and the values on the line. */
@@ -919,7 +1008,8 @@ export function picture(spec, width) {
   const straight =
     all
       .map(
-        ({ upright, place }) => `<path d="${across(upright, place, frame)}" class="chart-rule"/>`,
+        ({ upright, place }) =>
+          `<path d="${across(upright, place, { ...frame, top: top + 4 })}" class="chart-rule"/>`,
       )
       .join('') +
     (hold ? `<path d="${across(hold.upright, hold.place, frame)}" class="chart-held"/>` : '');

@@ -526,7 +526,7 @@ export const note = (_state, { server }) =>
   (
     'Each row is a request, from its arrival to its last token. Both films have the same ' +
     `requests and the same server, which has room for ${plain(last.both[0].blocks * 16)} ` +
-    `tokens of cache; an event loop takes every step with the ledger's time for it. ` +
+    'tokens of cache. Every step takes as long as its ledger says. ' +
     `${server.shared > 1 ? 'Messages between devices are in the times.' : ''}`
   ).trim();
 

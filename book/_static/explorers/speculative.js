@@ -313,9 +313,9 @@ export const warning = (state) => beyond(state.model, state.cached, state.fresh)
 export const note = () =>
   'Published, corrected: both K and V are read, and the new tokens attend to one another. ' +
   'Every op counted: the model’s own sizes, KV heads, norms and logits; scores stay on the ' +
-  'chip. A draft is accepted with the same chance at every place; the first one that is not ' +
-  'ends the step, and the model’s own token comes on top. Each op takes as long as its ' +
-  'computing or its moving, whichever is longer.';
+  'chip. A draft is accepted with the same chance at every place. The first draft that is ' +
+  'rejected ends the step, and the model adds one token of its own to those that were accepted. ' +
+  'Each op takes as long as its computing or its moving, whichever is longer.';
 
 export function table(state, { points }) {
   return {

@@ -1,5 +1,5 @@
 // The numbers behind an explorer: on its page as people read them, and as CSV with every digit.
-import { make } from './dom.js';
+import { make, withUnits } from './dom.js';
 import { amount, dollars, percent, plain, quantity } from './numbers.js';
 
 /**
@@ -15,6 +15,7 @@ export function csv(table) {
 
 const SCALED = /^(s|B|J|Wh|W|FLOP)(\/s)?$/; // units that take a prefix
 const NAMED = / \(([^)]+)\)$/; // the unit of a column, at the end of its name
+const SHORT = 18; // letters that stay on one line
 
 /**
  * A value as people read it: four digits and its unit, and whole numbers in full while they are
@@ -25,6 +26,7 @@ const NAMED = / \(([^)]+)\)$/; // the unit of a column, at the end of its name
 export function shown(value, unit = '') {
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value !== 'number') return value ?? '';
+  if (!Number.isFinite(value)) return plain(value);
   if (unit === '$') return dollars(value);
   if (unit === 'share') return percent(value);
   if (SCALED.test(unit)) return quantity(value, unit);
@@ -33,7 +35,7 @@ export function shown(value, unit = '') {
 
 /**
  * The same table for people. The unit of a value is said with it: in brackets it ends the name of a
- * column, or a column called "unit" has that of each row.
+ * column, or a column called "unit" has that of each row. Some values have words of their own.
  * @param {Table} table
  * @returns {string[][]}
  */
@@ -45,13 +47,11 @@ export function said({ columns, rows, words = {} }) {
     columns.map((name) => name.replace(NAMED, '')).filter(isSeen),
     ...rows.map((row) =>
       row
-        .map((value, at) =>
-          at
-            ? shown(value, apart < 0 ? units[at] : String(row[apart]))
-            : typeof value === 'number'
-              ? plain(value, 9)
-              : (words[String(value)] ?? String(value)),
-        )
+        .map((value, at) => {
+          if (words[String(value)]) return words[String(value)];
+          if (at) return shown(value, apart < 0 ? units[at] : String(row[apart]));
+          return typeof value === 'number' ? plain(value, 9) : String(value);
+        })
         .filter(isSeen),
     ),
   ];
@@ -64,15 +64,26 @@ export function tableOf(table) {
   const kinds = first // words begin at the left, numbers end at the right
     .filter((_, at) => table.columns[at] !== 'unit')
     .map((value) => (typeof value === 'string' ? 'explorer-word' : null));
-  /** @param {string[]} row */
-  const row = ([head, ...others]) =>
-    make(
-      'tr',
-      {},
-      make('th', { scope: 'row' }, head),
-      ...others.map((text, at) => make('td', { class: kinds[at + 1] }, text)),
+  /**
+   * @param {'th' | 'td'} tag
+   * @param {string} text
+   * @param {number} at
+   */
+  const cell = (tag, text, at) => {
+    const line = text.length > SHORT ? null : 'whole';
+    const kind = [kinds[at], line].filter(Boolean).join(' ');
+    return make(
+      tag,
+      { scope: tag === 'th' ? 'row' : null, class: kind || null },
+      ...withUnits(text),
     );
-  const heads = columns.map((name, at) => make('th', { scope: 'col', class: kinds[at] }, name));
+  };
+  /** @param {string[]} cells */
+  const row = (cells) =>
+    make('tr', {}, ...cells.map((text, at) => cell(at ? 'td' : 'th', String(text), at)));
+  const heads = columns.map((name, at) =>
+    make('th', { scope: 'col', class: kinds[at] }, ...withUnits(name)),
+  );
   return make(
     'table',
     {},

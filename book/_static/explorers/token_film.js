@@ -1,7 +1,7 @@
 // The film of a token: one decode step on its way through a model's layers, op by op. What each op
 // reads, computes and sends is costlib's own ledger, and its seconds are costlib's roofline.
 import { hosts, journeyOf, modelChoices, prepared, readAll, rounds, same } from './costs.js';
-import { calm, hold, make } from './dom.js';
+import { calm, hold, make, withUnits } from './dom.js';
 import { finder } from './finder.js';
 import { counted, percent, plain, quantity } from './numbers.js';
 import { decoded, isOwn, PATTERN, textOf } from './own_models.js';
@@ -229,8 +229,8 @@ export function summary(state, { film }) {
     ],
     [
       'What it computes',
-      `${quantity(total.flops, 'FLOP')}, for which the rate on the datasheet needs ` +
-        `${percent(computing / time)} of the whole step’s time`,
+      `${quantity(total.flops, 'FLOP')}. At the rate of the datasheet that takes ` +
+        `${percent(computing / time)} of the step’s time`,
     ],
     [
       'Memory',
@@ -491,7 +491,7 @@ export function draw(explorer, state, { film, frame, now }) {
   if (over?.film !== film || over.width !== width)
     explorer.over = { film, width, ...overview(film, width) };
   explorer.title.textContent = now ? called(film, now.layer) : 'Before the step';
-  explorer.doing.textContent = now ? doing(now) : 'nothing has been read yet';
+  explorer.doing.replaceChildren(...withUnits(now ? doing(now) : 'nothing has been read yet'));
   const { svg, high } = drawing(film, now, explorer.over, width);
   line.innerHTML =
     `<svg viewBox="0 0 ${width} ${f(high)}" width="${width}" height="${f(high)}" ` +

@@ -44,6 +44,49 @@ def test_a_short_axis_has_more_than_one_value(low: float, high: float, marked: l
     assert in_page("picture.js", body, [[low, high]]) == [marked]
 
 
+@pytest.mark.parametrize(
+    ("values", "written"),
+    [
+        ([1, 10, 1000], ["1", "10", "1,000"]),
+        ([0.1, 1, 100, 1e4, 1e6], ["0.1", "1", "100", "10 k", "1 M"]),
+        ([1000, 2e4, 5e11], ["1 k", "20 k", "500 G"]),
+        ([1e-4, 0.01, 1], ["100 µ", "0.01", "1"]),
+    ],
+)
+def test_an_axis_has_one_notation(values: list[float], written: list[str]) -> None:
+    """What is large has a prefix as soon as one number of an axis needs it, and never a power."""
+    assert in_page("picture.js", "page.ticks(state)", [values]) == [written]
+
+
+@pytest.mark.parametrize(("x", "y"), [(1, 5000), (100000, 0.01), (30, 30)])
+def test_an_axis_reaches_what_is_held(x: float, y: float) -> None:
+    """A line that is held is drawn where it is, beyond all values too, and not at the edge."""
+    spec = "{{title: '', alt: '', x: {{label: ''}}, y: {{label: ''}}, xs: [20, 200], at: {{{}}}, "
+    spec += "series: [{{label: 'a', ys: [2, 50]}}]}}"
+    for held, axis in ((f"x: {x}", "x"), (f"y: {y}", "y")):
+        body = f"page.frameOf({spec.format(held)}, state)"
+        for frame in in_page("picture.js", body, [343, 700]):
+            assert frame[axis]["low"] <= {"x": x, "y": y}[axis] <= frame[axis]["high"]
+
+
+def test_a_leader_runs_through_no_words() -> None:
+    """Neither as it opens nor where it suggests to go does the thin line from a dot to its words
+    cross those of another."""
+    leader = r'd="M([-\d.]+) ([-\d.]+)L([-\d.]+) ([-\d.]+)" class="chart-leader"'
+    text = r'<text x="([-\d.]+)" y="([-\d.]+)" class="chart-word[^"]*" text-anchor="(\w+)">([^<]*)<'
+    for svg in (each for chart in pictures("step", suggested=True) for each in chart):
+        words = re.findall(text, svg)
+        [widths] = in_page("picture.js", "state.map(page.widthOf)", [[w[3] for w in words]])
+        for path in re.findall(leader, svg):
+            x0, y0, x1, y1 = map(float, path)
+            for (x, y, anchor, word), width in zip(words, widths, strict=True):
+                left = float(x) - width * {"start": 0, "middle": 0.5, "end": 1}[anchor]
+                for share in (each / 20 for each in range(19)):
+                    at = (x0 + share * (x1 - x0), y0 + share * (y1 - y0))
+                    across = left < at[0] < left + width
+                    assert not (across and float(y) - 9 < at[1] < float(y)), word
+
+
 @pytest.mark.parametrize("name", CHARTS)
 def test_words_of_a_chart_stand_apart(name: str) -> None:
     """As it opens, and wherever it suggests to go: beside a dot, at a line's end or on a mark, no

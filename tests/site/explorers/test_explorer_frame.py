@@ -112,6 +112,21 @@ def test_numbers_are_short_on_a_page_and_whole_in_a_copy() -> None:
     assert row[3] == ["fits", "yes"]
 
 
+def test_no_line_breaks_a_quantity() -> None:
+    """Nor a power of ten, nor a name with a number; other words may stand on lines of their own."""
+    text = "7.23 × 10²³ FLOPs, 1.05 million: 81.9 µs (7,659 tokens) on DGX-H100 or all-reduces"
+    [found] = in_page("numbers.js", "state.match(page.WHOLE)", [text])
+    assert found == ["7.23 × 10²³ FLOPs", "1.05 million", "81.9 µs", "7,659 tokens", "DGX-H100"]
+
+
+def test_a_table_says_what_has_no_end() -> None:
+    """In words of its own where it has some, and never as so many trillions."""
+    table = "{columns: ['a', 'b (tokens)'], rows: [['x', Infinity]]%s}"
+    for more, said in (("", "no limit"), (", words: {Infinity: 'any fits'}", "any fits")):
+        [rows] = in_page("table.js", f"page.said({table % more})", [0])
+        assert rows[1] == ["x", said]
+
+
 @pytest.mark.parametrize("name", ["step", "prefill", "speculative", "memory", "frontier"])
 def test_a_headline_says_whose_numbers_these_are(name: str) -> None:
     [[title, model, device]] = asked(name, "headline", [0])

@@ -495,7 +495,7 @@ def test_film_of_a_server_is_dragged_and_says_what_does_not_fit(open_page: Opene
 
 def test_game_by_click_keyboard_and_to_the_optimum(open_page: Opened) -> None:
     page = open_page("pebbles", "#graph=fft&red=3")
-    vertices, live = page.locator(".pebble"), ".explorer-live"
+    vertices, live = page.locator(".pebble"), ".pebble-message"
     menu, on = page.locator(".pebble-menu"), "document.activeElement.textContent"
     with change(page):
         vertices.nth(4).click()  # its parents are not red
@@ -538,7 +538,8 @@ def test_game_by_click_keyboard_and_to_the_optimum(open_page: Opened) -> None:
     assert "you have reached it" in page.inner_text(live)
     assert "done, and nothing is cheaper" in page.evaluate(SUMMARY)
     assert best["cost"] == 14
-    assert "nothing left promised less" in page.inner_text(".pebble-proof")
+    assert "no position that was left" in page.inner_text(".pebble-proof")
+    assert page.inner_text(".explorer-live") == "", "said once"
     press(page, "Clear the board")
     press(page, "Compute twice")
     assert page.locator(".pebble-blue").count() == page.locator(".pebble-output").count() == 1
