@@ -39,6 +39,11 @@ FOLD = re.compile(
     r"\s*<summary[^>]*>.*?</summary>",
     re.DOTALL,
 )
+#: The folded solutions of one exercise: between them neither another exercise nor a heading.
+SOLUTION = "<summary>solution</summary>"
+SOLUTIONS = re.compile(
+    rf"{SOLUTION}(?:(?:(?!<h[23]\b|<p[^>]*><strong>\d+\.|{SOLUTION}).)*{SOLUTION})+", re.DOTALL
+)
 #: To be scrolled by keyboard; page.js takes it back from what fits.
 MAY_SCROLL = re.compile(
     r'(<div class="(?:pst-scrollable-table-container|(?:output text_latex )?math'
@@ -78,7 +83,7 @@ def lean(html: str) -> str:
     html = brief_formulas(FIGURE.sub(lambda m: brief(m[0]), html))
     html = CELL.sub(r"\1\2", EMPTY_HEAD.sub("", TABLE_STYLE.sub("", html)))
     html = legible(html)
-    html = FOLD.sub(labelled, html)
+    html = SOLUTIONS.sub(in_parts, FOLD.sub(labelled, html))
     html = LAUNCH.sub('title="Open in Colab or Binder">Colab', html)
     html = KIND.sub(lambda m: m[1] + m[2].upper(), with_tools_above(PART.sub(folded, html)))
     html = MAY_SCROLL.sub(r'\1 tabindex="0">', html)
@@ -156,6 +161,19 @@ def labelled(fold: re.Match[str]) -> str:
     """A folded cell with a quiet label."""
     what = "code" if "tag_hide-input" in fold[2] else "solution"
     return f'{fold[1]}<details class="quiet">\n<summary>{what}</summary>'
+
+
+def in_parts(solutions: re.Match[str]) -> str:
+    """Several folds with the solution of one exercise, which say which part of it they are.
+
+    >>> two = "<summary>solution</summary>a<summary>solution</summary>b"
+    >>> once = SOLUTIONS.sub(in_parts, two + "<p><strong>2. Next.</strong></p>" + SOLUTION)
+    >>> re.findall("<summary>(.*?)</summary>", once)
+    ['solution, part 1', 'solution, part 2', 'solution']
+    """
+    first, *others = solutions[0].split(SOLUTION)
+    parts = (f"<summary>solution, part {n}</summary>{rest}" for n, rest in enumerate(others, 1))
+    return first + "".join(parts)
 
 
 def with_heights(html: str) -> str:
