@@ -3,6 +3,7 @@
 - code: no element for a name, a bracket or a space, which have the colour of the text anyway; a
   long line is an element of its own, so that on a phone it goes on below, indented, and so is deep
   indentation, which would leave no room there;
+- numbers that keep their units where a line ends;
 - formulas in few elements (see formulas);
 - figures in few bytes (see drawings);
 - tables: no style sheet in each, no header row without a word, no paragraph in a cell of one; the
@@ -50,6 +51,16 @@ MAY_SCROLL = re.compile(
     r'|output text_html(?! tab))")>'
     r"(?!\s*<div data-explorer)"
 )
+#: What is no running text: other languages, and what a script reads.
+NO_TEXT = re.compile(
+    r"(<(pre|code|svg|script|style|math|title|select|button)\b.*?</\2>"
+    r'|<blockquote class="predict.*?</blockquote>|<span data-live=.*?</span>|<[^>]*>)',
+    re.DOTALL,
+)
+UNIT = re.compile(
+    r"(?<=\d) (?=(?:[nµmk]?s|[kMGTPE]?i?B(?:/s)?|[kMGTPEZY]?FLOPs?(?:/s)?|[kM]?Wh?|[pnmk]?J"
+    r"|[kMG]?Hz|Gbit/s|per cent)(?![\w]))"
+)
 #: A part of the side bar: its caption, and its pages, with those of the reference below one.
 PART = re.compile(
     r'(<p aria-level="2" class="caption"[^>]*><span class="caption-text">([^<]*)</span></p>)\s*'
@@ -83,6 +94,7 @@ def lean(html: str) -> str:
     html = brief_formulas(FIGURE.sub(lambda m: brief(m[0]), html))
     html = CELL.sub(r"\1\2", EMPTY_HEAD.sub("", TABLE_STYLE.sub("", html)))
     html = legible(html)
+    html = with_units(html)
     html = SOLUTIONS.sub(in_parts, FOLD.sub(labelled, html))
     html = LAUNCH.sub('title="Open in Colab or Binder">Colab', html)
     html = KIND.sub(lambda m: m[1] + m[2].upper(), with_tools_above(PART.sub(folded, html)))
@@ -161,6 +173,20 @@ def labelled(fold: re.Match[str]) -> str:
     """A folded cell with a quiet label."""
     what = "code" if "tag_hide-input" in fold[2] else "solution"
     return f'{fold[1]}<details class="quiet">\n<summary>{what}</summary>'
+
+
+def with_units(html: str) -> str:
+    """A page whose numbers are not parted from their units at the end of a line.
+
+    >>> with_units('<p title="7 W">It takes 23 ms and 700 W, <code>2 GB</code> in 5 waves.</p>')
+    '<p title="7 W">It takes 23&nbsp;ms and 700&nbsp;W, <code>2 GB</code> in 5 waves.</p>'
+    """
+    at = max(0, html.find("<article"))
+    parts = [html[:at]]
+    for found in NO_TEXT.finditer(html, at):
+        parts += [UNIT.sub("&nbsp;", html[at : found.start()]), found[0]]
+        at = found.end()
+    return "".join([*parts, UNIT.sub("&nbsp;", html[at:])])
 
 
 def in_parts(solutions: re.Match[str]) -> str:

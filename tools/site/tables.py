@@ -24,6 +24,7 @@ YEAR = re.compile(r"19[5-9]\d|20[0-3]\d")
 #: A number and nothing else: its sign, its digits, its decimals, and whether it is a share.
 PURE = re.compile(r"([+\-−]?)(\d[\d,]*)(\.\d+)?(%?)")
 POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?)0*(\d+)(?!\w)")
+APOSTROPHE = re.compile(r"(?<=\w)'(?=\w|\s)")
 TIMES = re.compile(r"(?<=[\w)])\*(?=[\w(])")
 #: What stands between tags.
 OUTSIDE = re.compile(r"[^<>]+(?![^<>]*>)")
@@ -191,6 +192,7 @@ def cell(found: re.Match[str], words: bool) -> str:
     if words and "class=" not in attributes and text.strip():
         attributes += ' class="words"'
     text = LETTER.sub(r"\1<sub>\2</sub>", MINUS.sub("−", text))
+    text = OUTSIDE.sub(lambda m: APOSTROPHE.sub("’", m[0]), text)
     if kind == "td":
         text = WITH_UNIT.sub(r"\1&nbsp;\2", text) if WITH_UNIT.fullmatch(text) else text
         text = f'<span class="whole">{text}</span>' if DATE.fullmatch(text) else text
