@@ -24,7 +24,7 @@ YEAR = re.compile(r"19[5-9]\d|20[0-3]\d")
 #: A number and nothing else: its sign, its digits, its decimals, and whether it is a share.
 PURE = re.compile(r"([+\-−]?)(\d[\d,]*)(\.\d+)?(%?)")
 POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?)0*(\d+)(?!\w)")
-APOSTROPHE = re.compile(r"(?<=\w)'(?=\w|\s)")
+APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)|(?<=s)'(?= )")
 TIMES = re.compile(r"(?<=[\w)])\*(?=[\w(])")
 #: What stands between tags.
 OUTSIDE = re.compile(r"[^<>]+(?![^<>]*>)")
