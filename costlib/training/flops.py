@@ -19,6 +19,7 @@ from costlib.model.catalog import device_of, model_of
 from costlib.model.transformer import Transformer
 from costlib.training.recipes import Recipe, adapter_params, recipe_of, target_names, targeted
 from costlib.units.device import Device
+from costlib.units.display import quantity
 from costlib.units.ledger import Elements, Ledger, Op
 from costlib.units.numbers import Number, amount, choose, exceeds, is_lazy, is_symbolic, size
 
@@ -109,7 +110,7 @@ def mfu(
     >>> mfu(models["llama-2-7b"], devices["H100-SXM"], tokens_per_s=9000, seq=4096, peak=1979e12)
     Traceback (most recent call last):
         ...
-    ValueError: peak=1.979e+15 is H100-SXM's rate for sparse matrices: its dense one is 9.894e+14
+    ValueError: 1.979 PFLOP/s is H100-SXM's rate for sparse matrices: its dense one is 989.4 TFLOP/s
     """
     used = amount("tokens_per_s", tokens_per_s, least=0) * share_of_token(
         model, device, seq=seq, devices=devices, convention=convention, compute=compute, peak=peak
@@ -146,8 +147,9 @@ def _peak(device: Device, compute: str | None, peak: Number | None) -> Any:
     dense = device.flops_per_s.get(name)
     known = dense is not None and not any(is_symbolic(x) or is_lazy(x) for x in (dense, peak))
     if known and bool(np.any(abs(peak / (2 * dense) - 1) < 0.01)):  # type: ignore[operator]
-        text = f"peak={peak:g} is {device.name}'s rate for sparse matrices"
-        raise ValueError(f"{text}: its dense one is {dense:g}")
+        sparse, right = (quantity(times * (dense or 0), "FLOP/s") for times in (2, 1))
+        text = f"{sparse} is {device.name}'s rate for sparse matrices"
+        raise ValueError(f"{text}: its dense one is {right}")
     return peak
 
 

@@ -65,7 +65,7 @@ def experts_of(model: costlib.Transformer) -> list[Any]:
 
 
 def one_square_adapter(rank: int) -> int:
-    """Parameters of the adapter of one 4096 × 4096 matrix."""
+    """Parameters of the adapter of one 4,096 × 4,096 matrix."""
     llama = costlib.models["llama-2-7b"]
     assert llama.d_model == llama.heads * llama.head_dim == 4096
     return int(adapter_params(llama, lora(rank, ("q_proj",)))) // int(llama.layers)
@@ -188,16 +188,16 @@ NUMBERS: dict[str, list[Any]] = {
     "Absorbed MLA": [round(absorbed(), -1)],
     "Acceptance rate": [0.8, 4, f"{expected_tokens(0.8, 4):.2f}"],
     "Activation checkpointing": [of_a_weight(4), of_a_weight(3)],
-    "Adapter": [16, 4096, 4096, f"{one_square_adapter(16):,}", 4],
+    "Adapter": [16, "4,096", "4,096", f"{one_square_adapter(16):,}", 4],
     "All-gather": [8, f"{8 * sent('all_gather'):.0f}/8"],
     "All-to-all": [experts_of(LATENT)[0]],
     "All-reduce": [8, sent("all_reduce")],
-    "Arithmetic intensity": [4096, f"{float(matmul(4096, 4096, 4096).intensity()):,.0f}"],
+    "Arithmetic intensity": ["4,096", f"{float(matmul(4096, 4096, 4096).intensity()):,.0f}"],
     "Batch": [kvcache.largest_batch(LLAMA, A100, FULL).largest, LONG, 80],
     "Block table": [16, "1,000", -(-1000 // 16)],
     "Checkpoint": [f"{(2 + OPTIMIZER) * LLAMA.params() / 1e9:.0f} GB"],
     "Chunked prefill": [LONG, FULL // 512, 512],
-    "Compulsory traffic": [4096, f"{SQUARE.bytes() / 1e6:.0f} MB"],
+    "Compulsory traffic": ["4,096", f"{SQUARE.bytes() / 1e6:.0f} MB"],
     "Decode": [READ, STEP],
     "Embedding": [f"{LLAMA.vocab:,}", WIDTH],
     "Gated feed-forward layer": [f"{3 * LLAMA.d_model * LLAMA.d_ff / 1e6:.0f} million"],
@@ -225,7 +225,7 @@ NUMBERS: dict[str, list[Any]] = {
     "Block (of a transformer)": [LLAMA.layers],
     "Break-even bandwidth": [f"{reloaded(32_000):.1f}", "32,000"],
     "Bubble": [4, 16, f"{100 * bubble(4, 16):.1f}"],
-    "Causal mask": [4096, 4096, f"{50 + 50 / 4096:.2f}"],
+    "Causal mask": ["4,096", "4,096", f"{50 + 50 / 4096:.2f}"],
     "Core": [H100.cores],
     "Critical batch size": [RIDGE],
     "Document mask": [
@@ -253,7 +253,7 @@ NUMBERS: dict[str, list[Any]] = {
     "Parameter": [f"{LLAMA.params() / 1e9:.2f}"],
     "Peak rate": [PEAK],
     "Percentile": [99],
-    "Quantisation": [4, f"{LARGE.params() / 2 / 1e9:.1f} GB", f"{LARGE.params() * 2 / 1e9:.1f} GB"],
+    "Quantization": [4, f"{LARGE.params() / 2 / 1e9:.1f} GB", f"{LARGE.params() * 2 / 1e9:.1f} GB"],
     "Ridge": [RIDGE],
     "Rotary embeddings": [op_of(LLAMA, "rotary").flops // (128 * (32 + 8) * LLAMA.layers)],
     "SLO": [95],
@@ -287,12 +287,12 @@ NUMBERS: dict[str, list[Any]] = {
     "FLOP": [quantity(ONE.flops, "FLOP")],
     "Frontier of a server": of_a_full_device(),
     "FSDP": [8, 2 * (2 * sent("all_gather") + sent("reduce_scatter"))],
-    "GEMM": [4096, quantity(SQUARE.flops, "FLOP")],
+    "GEMM": ["4,096", quantity(SQUARE.flops, "FLOP")],
     "Goodput": [10, 95, 9.5],
     "GRPO": [64],
     "Hit rate": of_an_agent()[-1:],
     "Imbalance": [150, 100, 150 / 100],
-    "I/O": [4096, f"{3 * 4096**2 / 1e6:.1f}"],
+    "I/O": ["4,096", f"{3 * 4096**2 / 1e6:.1f}"],
     "ITL": [LONG, PREFILL],
     "KV-cache offloading": [ms(CACHE / 1e9 / BUS), LONG, f"{BUS:.0f}", 16],
     "Latency": [64, 20, f"{64 * 1000 // 20:,}"],

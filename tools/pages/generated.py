@@ -204,8 +204,8 @@ def models() -> str:
         "a sequence takes whatever its length. *Weights* are bytes as the checkpoint packs them, "
         "in 16 bits where it packs none. A size that is left out differs from layer to layer. "
         "Letters are those of [the notation page](notation.md).\n\n"
-        "A model that is not here is a config away: [your model](your_model.ipynb). The numbers in "
-        "the last column are those of the sources below the table, and each says what its "
+        "A model that is not here is a config away: [your model](your_model.ipynb). The numbers "
+        "under *from* are those of the sources below the table, and each says what its "
         "configurations are. Sources that no row cites give the longest context of a model.\n\n"
         f"{table(head, rows)}\n\n" + _sources(costlib.models)
     )
@@ -306,7 +306,7 @@ def _binary(size: Any) -> str:
     """Bytes in the binary unit that keeps them short."""
     for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
         if size and size >= 2**power:
-            return f"{size / 2**power:.4g} {unit}"
+            return f"{size / 2**power:,.4g} {unit}"
     return "" if not size else f"{size} B"
 
 

@@ -80,7 +80,7 @@ def brief_formulas(html: str) -> str:
         bracket = "(" if html[start - 1] == "(" and html[end] != "<" and not once else ""
         if bracket and comma and html[end + 1] == "<":
             comma = ""
-        formula = f"{bracket}{brief(html[start:end])}{comma}"
+        formula = bracket + with_end(brief(html[start:end]), comma)
         parts += [html[at : start - len(bracket)], whole(formula) if bracket or comma else formula]
         at = end + len(comma)
     return "".join([*parts, html[at:]])
@@ -137,6 +137,21 @@ def raised(found: re.Match[str]) -> str:
         name, inner = f"raised {alone[1]}".strip(), alone[3]
         style += f";margin-right:{MARGIN + float(alone[2]):.4g}em" if alone[2] else ""
     return f'<span class="{name}" style="{style}">{inner}</span>'
+
+
+def with_end(formula: str, comma: str) -> str:
+    """A formula and its comma, which stays behind the last part of one that breaks, and so is not
+    at the end of the box around all its lines.
+
+    >>> part = '<span class="base">x</span>'
+    >>> with_end(f'<span class="math katex">{part}{part}</span>', ",")[-41:]
+    'x</span><span class="end">,</span></span>'
+    >>> with_end('<span class="math katex">x</span>', ",")
+    '<span class="math katex">x</span>,'
+    """
+    if not comma or formula.count(BASE) < 2:
+        return formula + comma
+    return f'{formula.removesuffix("</span>")}<span class="end">{comma}</span></span>'
 
 
 def whole(formula: str) -> str:

@@ -3,6 +3,7 @@
 - code: no element for a name, a bracket or a space, which have the colour of the text anyway; a
   long line is an element of its own, so that on a phone it goes on below, indented, and so is deep
   indentation, which would leave no room there;
+- numbers that keep their units where a line ends;
 - formulas in few elements (see formulas);
 - figures in few bytes (see drawings);
 - tables: no style sheet in each, no header row without a word, no paragraph in a cell of one; the
@@ -39,11 +40,26 @@ FOLD = re.compile(
     r"\s*<summary[^>]*>.*?</summary>",
     re.DOTALL,
 )
+#: The folded solutions of one exercise: between them neither another exercise nor a heading.
+SOLUTION = "<summary>solution</summary>"
+SOLUTIONS = re.compile(
+    rf"{SOLUTION}(?:(?:(?!<h[23]\b|<p[^>]*><strong>\d+\.|{SOLUTION}).)*{SOLUTION})+", re.DOTALL
+)
 #: To be scrolled by keyboard; page.js takes it back from what fits.
 MAY_SCROLL = re.compile(
     r'(<div class="(?:pst-scrollable-table-container|(?:output text_latex )?math'
     r'|output text_html(?! tab))")>'
     r"(?!\s*<div data-explorer)"
+)
+#: What is no running text: other languages, and what a script reads.
+NO_TEXT = re.compile(
+    r"(<(pre|code|svg|script|style|math|title|select|button)\b.*?</\2>"
+    r'|<blockquote class="predict.*?</blockquote>|<span data-live=.*?</span>|<[^>]*>)',
+    re.DOTALL,
+)
+UNIT = re.compile(
+    r"(?<=\d) (?=(?:[nµmk]?s|[kMGTPE]?i?B(?:/s)?|[kMGTPEZY]?FLOPs?(?:/s)?|[kM]?Wh?|[pnmk]?J"
+    r"|[kMG]?Hz|Gbit/s|per cent)(?![\w]))"
 )
 #: A part of the side bar: its caption, and its pages, with those of the reference below one.
 PART = re.compile(
@@ -78,7 +94,8 @@ def lean(html: str) -> str:
     html = brief_formulas(FIGURE.sub(lambda m: brief(m[0]), html))
     html = CELL.sub(r"\1\2", EMPTY_HEAD.sub("", TABLE_STYLE.sub("", html)))
     html = legible(html)
-    html = FOLD.sub(labelled, html)
+    html = with_units(html)
+    html = SOLUTIONS.sub(in_parts, FOLD.sub(labelled, html))
     html = LAUNCH.sub('title="Open in Colab or Binder">Colab', html)
     html = KIND.sub(lambda m: m[1] + m[2].upper(), with_tools_above(PART.sub(folded, html)))
     html = MAY_SCROLL.sub(r'\1 tabindex="0">', html)
@@ -156,6 +173,33 @@ def labelled(fold: re.Match[str]) -> str:
     """A folded cell with a quiet label."""
     what = "code" if "tag_hide-input" in fold[2] else "solution"
     return f'{fold[1]}<details class="quiet">\n<summary>{what}</summary>'
+
+
+def with_units(html: str) -> str:
+    """A page whose numbers are not parted from their units at the end of a line.
+
+    >>> with_units('<p title="7 W">It takes 23 ms and 700 W, <code>2 GB</code> in 5 waves.</p>')
+    '<p title="7 W">It takes 23&nbsp;ms and 700&nbsp;W, <code>2 GB</code> in 5 waves.</p>'
+    """
+    at = max(0, html.find("<article"))
+    parts = [html[:at]]
+    for found in NO_TEXT.finditer(html, at):
+        parts += [UNIT.sub("&nbsp;", html[at : found.start()]), found[0]]
+        at = found.end()
+    return "".join([*parts, UNIT.sub("&nbsp;", html[at:])])
+
+
+def in_parts(solutions: re.Match[str]) -> str:
+    """Several folds with the solution of one exercise, which say which part of it they are.
+
+    >>> two = "<summary>solution</summary>a<summary>solution</summary>b"
+    >>> once = SOLUTIONS.sub(in_parts, two + "<p><strong>2. Next.</strong></p>" + SOLUTION)
+    >>> re.findall("<summary>(.*?)</summary>", once)
+    ['solution, part 1', 'solution, part 2', 'solution']
+    """
+    first, *others = solutions[0].split(SOLUTION)
+    parts = (f"<summary>solution, part {n}</summary>{rest}" for n, rest in enumerate(others, 1))
+    return first + "".join(parts)
 
 
 def with_heights(html: str) -> str:
