@@ -114,19 +114,19 @@ def message(side: int = 6, d: int = 2) -> Figure:
     Below it a segment of a schedule whose numbers at hand are as many as that message has.
 
     >>> message().title
-    '36 scores from 24 numbers, and never from fewer than 12'
+    '36 scores from 24 numbers, in the worst case from no fewer than 12'
     """
     side, d = sizes(side=side, d=d)
     if not 2 * d < side <= 8:
         raise ValueError(f"side must be more than 2d = {2 * d} and at most 8, got {side}")
     wanted, sent = side**2, 2 * d * side
     least = compression.free_entries(compression.square(wanted), d)
-    title = f"{wanted} scores from {sent} numbers, and never from fewer than {least}"
+    title = f"{wanted} scores from {sent} numbers, in the worst case from no fewer than {least}"
     alt = (
         f"Alice has {side} rows of Q and {side} of K, each of {d} numbers; Bob wants the {wanted} "
         f"scores of them all. Between them one message: {d * side} numbers of Q and {d * side} of "
         f"K. Bars to scale: {wanted} numbers if she sends the scores, {sent} for the rows they "
-        f"come from, {least} below which no message does. Below, a schedule cut after every "
+        f"come from, {least} that the worst case needs. Below, a schedule cut after every "
         f"{d * side} reads; in one segment {d * side} values are held and {d * side} read, "
         f"{sent} together: the message again."
     )
@@ -135,7 +135,7 @@ def message(side: int = 6, d: int = 2) -> Figure:
         bars: list[tuple[int, str, dict[str, Any]]] = [
             (wanted, "numbers: the scores themselves", {"fill": ARRAYS["S"] + TINT}),
             (sent, "numbers: the rows they come from", {"fill": COLOURS[4] + TINT}),
-            (least, "numbers: no scheme needs fewer", {"dashed": True}),
+            (least, "numbers: needed in the worst case", {"dashed": True}),
         ]
         for number, (count, words, look) in enumerate(bars):
             y, wide = 124 + 18 * number, count * 144 / wanted

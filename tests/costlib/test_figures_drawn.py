@@ -203,7 +203,9 @@ def test_a_message_is_as_short_as_the_library_makes_it(name: str, side: int, d: 
     sent = compression.encode(*rows, pairs, prime)
     least = compression.free_entries(pairs, d)
     assert sent.form == "factors"
-    told = f"{side**2} scores from {len(sent)} numbers, and never from fewer than {least}"
+    told = (
+        f"{side**2} scores from {len(sent)} numbers, in the worst case from no fewer than {least}"
+    )
     assert drawn(name).title == told
     assert f"{len(sent)} together" in drawn(name).alt
 
