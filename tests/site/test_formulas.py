@@ -535,6 +535,19 @@ def scored_and_updated(server: Any, random: Any) -> dict[str, Any]:
     return {**letters, **products(server.model), **said, "pi": peak}
 
 
+def written_once(c_w: int, c_r: int) -> dict[str, Any]:
+    """Later calls with which a token costs the same with a paid cache and without one."""
+    c_r = c_r / 50
+    calls = np.linalg.solve([[1, -1], [1, -c_r]], [1, c_w])[1]
+    return {"c_r": c_r, "n_h": calls, "sides": calls}
+
+
+def rolled_out(n_a: int, B: int, eta: int, eta_m: int, t_d: int) -> dict[str, Any]:
+    """All tokens at the rate of full slots, and then the longest answer alone."""
+    rate = B / t_d
+    return {"t": 1, "sides": (1, n_a * eta / rate + sum([t_d] * eta_m))}
+
+
 def sampling(random: Any) -> dict[str, Any]:
     """The split at which the longer side is shortest, among all."""
     full, scoring, update = random.uniform(1, 9, size=3)
@@ -699,7 +712,9 @@ FORMULAS = [
     Row("agents", r"S_1 + (n_c", sessions(cached=True)),
     Row("agents", r"\beta_c = \frac{\kappa", break_even),
     Row("agents", r"t_h = \frac{t_p}", held),
+    Row("agents", r"n_h > \frac", written_once, sign=">"),
     Row("agents", r"\frac{1}{(1 - f_w)", behind_a_bus, near=0.02),
+    Row("agents", r"t \le \frac{n_a", rolled_out, sign=r"\le"),
     Row("agents", r"t_{\text{scoring}} + t_{\text{update}} =", scored_and_updated, near=0.01),
     Row("agents", r"f_s = \frac", sampling),
     Row(
