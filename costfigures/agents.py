@@ -114,7 +114,7 @@ def offloading(
                 for s in shares
             ]
             found[f"{name}, {how}"] = 100 * shares, 1 / np.array(spent)
-    title = "The link decides the speed as soon as some weights are in host memory"
+    title = "The link decides the speed from a few per cent of weights in host memory on"
     what = (
         "Tokens per second by per cent of the weights in host memory, from the least with which "
         "the rest fits on the device"

@@ -202,7 +202,7 @@ def tensor_limits(server: Server, context: int, waits: Sequence[float], most: in
         f"{name} {found[name][-1]:.2g} ms, both parts are equal at {end.devices:,.0f} devices"
         for name, end in ends.items()
     )
-    title = "Longer latencies end the gain from more devices earlier"
+    title = "With longer latencies, fewer devices bring a step within twice its shortest time"
     alt = f"Milliseconds of a decode step against devices, log-log. At {most} devices: {told}."
     with canvas(title, alt) as drawing:
         axes = drawing.axes

@@ -140,7 +140,7 @@ PARTS = (
             Chapter(
                 "serving_faster",
                 "which techniques serve more users within the same targets, and where does each of "
-                "them stop helping?",
+                "them pay?",
                 (),
                 figure="fig-faster-drafts",
             ),
