@@ -289,7 +289,7 @@ def frontier(found: Any, capacity: float, name: str, named: Sequence[int] = ()) 
         axes.set(xlabel="GB on the fullest device", ylabel="seconds per step")
         axes.set(xlim=(held[near].min() / 1.4, 1.07 * held[near].max()))
         axes.set(ylim=(step[near].min() / 1.4, 1.07 * step[near].max()))
-        legend(axes, 2)
+        legend(axes, 1)
     return drawing.result
 
 

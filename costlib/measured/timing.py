@@ -87,7 +87,7 @@ def measure(
     """Time products and copies here: NumPy in fp32 on "cpu", torch in bf16 on "cuda".
 
     >>> [row.name for row in measure([(8, 8, 8)], [1000], repeats=1)]
-    ['8×8 by 8×8', 'copy of 1000']
+    ['8×8 by 8×8', 'copy of 1 k']
     """
     if device not in ("cpu", "cuda"):
         raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
@@ -100,7 +100,7 @@ def measure(
         rows.append(Measurement(matmul(m, k, n), seconds, precision, name=name))
     for elements in copies:
         seconds = best_seconds(runs.copy(elements), repeats)
-        name = f"copy of {elements}"
+        name = f"copy of {quantity(elements, '').strip()}"
         rows.append(Measurement(copy(elements), seconds, precision, name=name))
     return rows
 

@@ -169,7 +169,7 @@ def test_a_page_cannot_also_lead_elsewhere(tmp_path: Path) -> None:
 def test_an_address_that_is_not_there(site: Path) -> None:
     html = (site / "404.html").read_text("utf-8")
     links = re.findall(r'(?:href|src)="(?!https?:|data:|#)([^"#?]+)', html)
-    assert len(links) > 15
+    assert len(links) > 12
     assert [link for link in links if not link.startswith("/notes/")] == []
     files = [site / link.removeprefix("/notes/") for link in links]
     assert [file for file in files if not file.exists()] == []
