@@ -37,6 +37,8 @@ WITH_UNIT = re.compile(r"(\S*\d\S*) ([^\W\d]\S{0,8})")
 Change = Callable[[re.Match[str], Any], str]
 #: So many columns do not stand beside one another on a phone: of words, and of numbers.
 COLUMNS = {"table": 6, "dataframe": 9}
+#: Letters of a row's name that stay on one line.
+LONGEST = 12
 WIDE = re.compile(
     r'<table (?:border="1" )?class="(table|dataframe)">(\s*<thead>.*?</thead>)', re.DOTALL
 )
@@ -196,6 +198,8 @@ def cell(found: re.Match[str], words: bool) -> str:
     if kind == "td":
         text = WITH_UNIT.sub(r"\1&nbsp;\2", text) if WITH_UNIT.fullmatch(text) else text
         text = f'<span class="whole">{text}</span>' if DATE.fullmatch(text) else text
+    elif len(text) > LONGEST:  # a phone may part a product where it multiplies
+        text = text.replace("×", "×<wbr>")
     return f"<{kind}{attributes}>{text}</{kind}>"
 
 
