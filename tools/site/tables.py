@@ -199,7 +199,7 @@ def cell(found: re.Match[str], words: bool) -> str:
         text = WITH_UNIT.sub(r"\1&nbsp;\2", text) if WITH_UNIT.fullmatch(text) else text
         text = f'<span class="whole">{text}</span>' if DATE.fullmatch(text) else text
     elif len(text) > LONGEST:  # a phone may part a product where it multiplies
-        text = text.replace("×", "×<wbr>")
+        text = OUTSIDE.sub(lambda m: m[0].replace("×", "×<wbr>"), text)
     return f"<{kind}{attributes}>{text}</{kind}>"
 
 
