@@ -17,6 +17,7 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -72,13 +73,13 @@ def check_format(files: Sequence[str], *flags: str) -> int:
 
 def check_types(files: Sequence[str]) -> int:
     """Whether the types agree, and whether each script of an explorer is a page."""
-    pages = HOME / "pages.ts"
-    pages.write_text(as_pages(files or scripts()), "utf-8")
-    asked = [*(files or scripts()), LOCKED / "explorers.d.ts", pages]
-    every = {"include": [], "files": [str((ROOT / each).resolve()) for each in asked]}
-    config = HOME / "jsconfig.json"
-    config.write_text(json.dumps({"extends": str(LOCKED / "jsconfig.json"), **every}), "utf-8")
-    done = ask(TSC, "--project", config, "--pretty", "false", stdout=subprocess.PIPE)
+    with tempfile.TemporaryDirectory(dir=HOME) as own:  # others may check at the same time
+        pages, config = Path(own) / "pages.ts", Path(own) / "jsconfig.json"
+        pages.write_text(as_pages(files or scripts()), "utf-8")
+        asked = [*(files or scripts()), LOCKED / "explorers.d.ts", pages]
+        every = {"include": [], "files": [str((ROOT / each).resolve()) for each in asked]}
+        config.write_text(json.dumps({"extends": str(LOCKED / "jsconfig.json"), **every}), "utf-8")
+        done = ask(TSC, "--project", config, "--pretty", "false", stdout=subprocess.PIPE)
     found = messages(done.stdout)
     print("\n".join(found), end="\n" if found else "")
     return int(bool(found) or done.returncode not in range(3))
