@@ -262,7 +262,9 @@ def test_a_timing_is_kept_only_with_what_it_was_held_to() -> None:
 
 def test_slips_of_prose_are_seen() -> None:
     assert prose.slips("A plain [link](page.md), $x^2$ and `just code`.") == []
-    for wrong in ("It is just a sum.", "Simply add.", "312 TFLOPS", "See {eq}`x`.", ":::{note}\nx"):
+    assert prose.slips("- one\n- two\n\nBoth are numbers.") == []
+    talk = ("It is just a sum.", "Simply add.", "312 TFLOPS")
+    for wrong in (*talk, "See {eq}`x`.", ":::{note}\nx", "- one\n- two\nBoth are numbers."):
         assert len(prose.slips(wrong)) == 1, wrong
 
 

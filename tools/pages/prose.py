@@ -42,12 +42,18 @@ def figures_without_text(notebook: nbformat.NotebookNode) -> list[str]:
 
 
 def slips(markdown: str) -> list[str]:
-    """Words that talk down, and syntax that only the site could read."""
+    """Words that talk down, paragraphs lost in a list, and syntax that only the site could read."""
     text = NOT_PROSE.sub(" ", markdown)
     found = [
         f"{word!r} talks down to the reader"
         for word in BANNED
         if re.search(rf"\b{word}\b", text, re.IGNORECASE)
+    ]
+    found += [
+        f"{start!r} needs an empty line before it, or belongs to the list above it"
+        for start in re.findall(
+            r"^(?:[-*]|\d+\.) [^\n]*\n([A-Z$`\[*](?! ).{0,20})", text, re.MULTILINE
+        )
     ]
     own = re.sub(r"\[[^\]]*\]\(https?:[^)]*\)", " ", markdown)  # titles of others are as they are
     if re.search(r"\b[A-Z]?FLOPS\b", NOT_PROSE.sub(" ", own).replace('"FLOPS"', "")):
