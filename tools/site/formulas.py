@@ -39,6 +39,18 @@ RAISED = re.compile(
     r'(?:<span class="vlist-s">[^<]*</span></span><span class="vlist-r">'
     r'<span class="vlist" style="height:[\d.]+em;"><span></span></span>)?</span></span></span>'
 )
+#: A root, drawn by a path that is as wide as any page, in a table of two cells.
+ROOT = re.compile(
+    r'<span class="mord sqrt"><span class="vlist-t vlist-t2"><span class="vlist-r">'
+    r'<span class="vlist" style="height:[\d.]+em;"><span class="svg-align" style="top:[-\d.]+em;">'
+    r'<span class="pstrut" style="height:(?P<strut>3|3\.2)em;"></span><span class="mord" '
+    r'style="padding-left:[\d.]+em;">(?P<inner>(?:(?!<span class="mord sqrt">|"hide-tail").)*?)'
+    r'</span></span><span style="top:-(?P<top>[\d.]+)em;"><span class="pstrut" '
+    r'style="height:[\d.]+em;"></span><span class="hide-tail" style="[^"]*"><svg .*?</svg></span>'
+    r'</span></span><span class="vlist-s">[^<]*</span></span><span class="vlist-r">'
+    r'<span class="vlist" style="height:[\d.]+em;"><span></span></span></span></span></span>',
+    re.S,
+)
 SMALL = 0.7  # KaTeX's size of what is raised: `em` are its own
 #: One letter that is raised.
 ALONE = re.compile(
@@ -69,6 +81,7 @@ WHOLE = ('<span class="whole">', '<span class="whole">(')
 def brief_formulas(html: str) -> str:
     """No copy of the TeX, few elements for each sign, and no comma on a line of its own."""
     html = RAISED.sub(raised, ROW.sub(r"\1\2</math>", TEX.sub(r"\1", html)))
+    html = ROOT.sub(root, html)
     html = SIGN.sub(
         lambda m: f'<span class="{"sum" if m[2] == "mbin" else "is"}">{m[3]}</span>', html
     )
@@ -137,6 +150,19 @@ def raised(found: re.Match[str]) -> str:
         name, inner = f"raised {alone[1]}".strip(), alone[3]
         style += f";margin-right:{MARGIN + float(alone[2]):.4g}em" if alone[2] else ""
     return f'<span class="{name}" style="{style}">{inner}</span>'
+
+
+def root(found: re.Match[str]) -> str:
+    """A root as one element around what it is of, which the style sheet draws; it reaches as far
+    below the line as KaTeX's.
+
+    >>> found = re.match("(?P<strut>.*) (?P<top>.*) (?P<inner>.*)", "3 2.8922 x")
+    >>> root(found)
+    '<span class="root" style="--below:-0.1078em">x</span>'
+    """
+    name = "root" if found["strut"] == "3" else "root high"
+    below = float(found["top"]) - float(found["strut"])
+    return f'<span class="{name}" style="--below:{below:.4g}em">{found["inner"]}</span>'
 
 
 def with_end(formula: str, comma: str) -> str:
