@@ -421,6 +421,23 @@ def test_the_question_is_turned_round(page: Any) -> None:
     page.wait_for_function("document.querySelector('.calculator-line code').textContent")
     line = page.locator(".calculator-line code").first.text_content()
     assert eval(line, {"costlib": costlib}).devices == fleet.devices
+    plans = json.loads(copied(page, "Copy as JSON"))
+    assert plans["asked"].items() >= load.items()
+    found = {each["device"].split(",")[0]: each for each in plans["rows"]}
+    assert found["H100-SXM"]["devices"] == fleet.devices
+    assert found["H100-SXM"]["a million output tokens ($)"] == pytest.approx(
+        rent * spent[1] / 3600e-6
+    )
+    assert (
+        found.keys()
+        == rented
+        == {
+            row.split(" | ")[0][2:].split(",")[0]
+            for row in copied(page, "Copy the table").splitlines()[2:]
+        }
+    )
+    page.click("text=The numbers behind this")
+    assert page.locator("[data-explorer] > details").last.locator("tr").count() == len(rented) + 1
     with change(page):
         rows.filter(has_text="H100-SXM").locator("button").click()
     assert page.input_value(f"{FIELD}many") == str(fleet.devices)

@@ -195,7 +195,7 @@ interface Box {
 interface Page<Result = any> {
   controls: Control[];
   compute(state: State): Result;
-  table(state: State, result: Result): Table;
+  table(state: State, result: Result, explorer?: any): Table;
   tries?: Suggestion[];
   charts?(state: State, result: Result): ChartSpec[];
   /** Pairs of a term and what the state makes of it. */

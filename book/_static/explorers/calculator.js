@@ -30,9 +30,11 @@ import { decoded, isOwn, PATTERN, textOf } from './own_models.js';
 import { panel } from './own_panel.js';
 import { offers, refusal } from './refusals.js';
 import {
+  answersOf as answersIn,
   filesOf,
   frameFor,
   json,
+  jsonOfFleets,
   markdown,
   python,
   pythonOfFleet,
@@ -40,6 +42,7 @@ import {
   shellOfFleet,
 } from './share.js';
 import { choicesOf, MOST, placeOf, stateOf, told, withOthers } from './side_by_side.js';
+import { said } from './table.js';
 
 const whole = (id, label, unit, value, max) => ({
   id,
@@ -510,7 +513,8 @@ const NOTE =
   'tenth of the memory is reserved. The prefill of other prompts in between is left out. A ' +
   'decode step is the last of a request, when all its tokens are cached.';
 
-export function table(_state, { keys, found, names }) {
+export function table(state, { keys, found, names }, explorer) {
+  if (isTurned(state)) return explorer.parts.fleets.table();
   return {
     columns: ['answer', 'unit', ...names],
     rows: keys.map((key) => [
@@ -780,19 +784,15 @@ function takenAlong(explorer) {
       ),
     };
   });
-  const shown = () => {
-    const { keys, found, names } = explorer.result;
-    return markdown(keys, found, names);
-  };
+  const shown = ({ result, state }) =>
+    markdown(isTurned(state) ? said(explorer.table()) : answersIn(result));
+  const every = ({ result: { choices, found, place }, state }) =>
+    isTurned(state) ? jsonOfFleets(choices[place], state, explorer.table()) : json(choices, found);
   const buttons = [
-    ['Copy the table', () => explorer.copied(shown(), 'The table is copied.')],
+    ['Copy the table', () => explorer.copied(shown(explorer), 'The table is copied.')],
     [
       'Copy as JSON',
-      () =>
-        explorer.copied(
-          json(explorer.result.choices, explorer.result.found),
-          'All numbers and settings are copied.',
-        ),
+      () => explorer.copied(every(explorer), 'All numbers and settings are copied.'),
     ],
   ].map(([text, action]) => make('button', { type: 'button', '.onclick': action }, String(text)));
   const box = make(

@@ -126,6 +126,16 @@ function cheapest(best, { device }) {
 /** What stands in a row beside the device. */
 const HEADS = ['count', 'an hour', 'per M input', 'per M output', 'each user gets', 'TTFT', 'plan'];
 
+const NUMBERS = [
+  'devices',
+  'an hour ($)',
+  'a million input tokens ($)',
+  'a million output tokens ($)',
+  'each user gets (tokens/s)',
+  'TTFT (s)',
+  'plan',
+];
+
 /** The table of kinds of device, which fills while they are searched. */
 export class Fleets {
   /**
@@ -201,6 +211,22 @@ export class Fleets {
     }
   }
 
+  /** What is known so far, with every digit. */
+  table() {
+    const known = this.rows.filter(({ fleet }) => fleet);
+    return {
+      columns: ['device', ...NUMBERS],
+      rows: known.map(({ perHour, input, output, fleet, ...row }) => [
+        standing({ fleet, ...row }),
+        fleet.devices,
+        ...[perHour, input, output].map((value) => value ?? ''),
+        1 / fleet.perToken,
+        fleet.firstToken,
+        planOf(fleet),
+      ]),
+    };
+  }
+
   draw(choice, targets) {
     const kinds = kindsFor(choice);
     const known = this.rows.filter(({ fleet }) => fleet);
@@ -212,6 +238,7 @@ export class Fleets {
     this.body.replaceChildren(...known.map((row) => this.row(row, choice)));
     const out = this.rows.filter(({ error }) => error).map(({ device }) => device);
     const left = kinds.length - this.rows.length;
+    if (this.explorer.details.open) this.explorer.fillTable();
     this.note.textContent =
       explained(known) +
       (left ? `${counted(left, 'kinds of device')} left to search. ` : '') +

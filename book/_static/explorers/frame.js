@@ -568,7 +568,7 @@ export class Explorer {
   }
 
   table() {
-    return this.page.table(this.state, this.result);
+    return this.page.table(this.state, this.result, this);
   }
 
   redraw() {

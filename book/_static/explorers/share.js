@@ -83,17 +83,19 @@ export function shell(choice, file) {
   );
 }
 
+/** What was asked of a model, by the names that the library and its files have. */
+const askedOf = (choice, given) => ({
+  model: nameOf(choice.model),
+  ...(isOwn(choice.model) ? { config: textOf(choice.model) } : {}),
+  ...given,
+  precision: choice.precision,
+  ...kindsOf(choice),
+});
+
 /** Every choice with what was asked and all values by key, as the command's --json has them. */
 export function json(choices, found) {
   const each = choices.map((choice, at) => ({
-    asked: {
-      model: nameOf(choice.model),
-      ...(isOwn(choice.model) ? { config: textOf(choice.model) } : {}),
-      on: deviceOf(choice),
-      ...asked(choice),
-      precision: choice.precision,
-      ...kindsOf(choice),
-    },
+    asked: askedOf(choice, { on: deviceOf(choice), ...asked(choice) }),
     ...(found[at].rows
       ? {
           answers: Object.fromEntries(
@@ -108,18 +110,35 @@ export function json(choices, found) {
   return JSON.stringify(each.length > 1 ? each : each[0], null, 2);
 }
 
-/** The table as people paste it: Markdown. */
-export function markdown(keys, found, names) {
-  const row = (cells) =>
+/** The question turned round, with every plan that is known by now. */
+export function jsonOfFleets(choice, targets, { columns, rows }) {
+  const plans = rows.map((row) =>
+    Object.fromEntries(columns.map((name, at) => [name, row[at] === '' ? null : row[at]])),
+  );
+  return JSON.stringify({ asked: askedOf(choice, load(choice, targets)), rows: plans }, null, 2);
+}
+
+/**
+ * A table as people paste it: Markdown. Its first row are the names of its columns.
+ * @param {string[][]} table
+ */
+export function markdown([names, ...rows]) {
+  const line = (cells) =>
     `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
+  const rule = names.map((_, at) => (at ? '--:' : '---'));
+  return [names, rule, ...rows].map(line).join('\n');
+}
+
+/** The answers of some choices, as `markdown` takes them. */
+export function answersOf({ keys, found, names }) {
   const name = (key) => found.find(({ by }) => by?.has(key)).by.get(key).name;
   return [
-    row(['', ...names]),
-    row(['---', ...names.map(() => '--:')]),
-    ...keys.map((key) =>
-      row([name(key), ...found.map(({ by }) => (by?.has(key) ? displayed(by.get(key)) : '–'))]),
-    ),
-  ].join('\n');
+    ['', ...names],
+    ...keys.map((key) => [
+      name(key),
+      ...found.map(({ by }) => (by?.has(key) ? displayed(by.get(key)) : '–')),
+    ]),
+  ];
 }
 
 /** One line that shows this calculator on another page, as high as it needs to be. */
