@@ -375,6 +375,46 @@ def test_a_device_is_found_by_typing(page: Any) -> None:
     assert re.fullmatch(r"gemma-\S+ · [\d.]+B", first)
 
 
+def test_a_list_that_was_narrowed_is_whole_again_where_another_is_chosen(page: Any) -> None:
+    typed_name = page.get_by_label("Find a device")
+    with change(page):
+        typed_name.fill("4090")
+    assert page.input_value(f"{FIELD}device") == "RTX-4090"
+    with change(page):
+        page.click("text=Llama 8B on a T4")
+    assert page.input_value(f"{FIELD}device") == "T4"
+    assert typed_name.input_value() == ""
+    assert page.locator(f"{FIELD}device option").count() > 20
+    with change(page):
+        page.go_back()
+    assert page.input_value(f"{FIELD}device") == "RTX-4090"
+    assert page.inner_text(".explorer-said") == ""  # it spoke of the T4
+
+
+def test_who_clicks_on_a_number_writes_over_it(page: Any) -> None:
+    page.click(f"{FIELD}many")
+    with change(page):
+        page.keyboard.type("2")
+        page.keyboard.press("Enter")
+    assert page.input_value(f"{FIELD}many") == "2"
+
+
+def test_what_does_not_fit_has_no_price_and_formats_are_said(page: Any) -> None:
+    with change(page):
+        page.select_option(f"{FIELD}device", "RTX-4090")
+    paid = "usd_per_million_output_tokens"
+    assert columns(page)[paid] == ["–"]
+    assert columns(page)["tpot_s"] != ["–"]
+    page.click("summary:has-text('More settings')")
+    with change(page):
+        page.select_option(f"{FIELD}precision", "int4")
+    with change(page):
+        page.select_option(f"{FIELD}engine", "vllm")
+    said = page.inner_text(".calculator-verdict")
+    assert said.startswith("llama-3.1-8b in int4 on RTX-4090, as vllm counts: yes"), said
+    assert columns(page)[paid] != ["–"]
+
+
 def test_the_question_is_turned_round(page: Any) -> None:
     """So many users, each so fast: the fewest of each device, and a press shows the plan."""
     with change(page):
@@ -437,7 +477,9 @@ def test_the_question_is_turned_round(page: Any) -> None:
         }
     )
     page.click("text=The numbers behind this")
-    assert page.locator("[data-explorer] > details").last.locator("tr").count() == len(rented) + 1
+    numbers = page.locator(".explorer-table tr")
+    numbers.nth(len(rented)).wait_for()
+    assert numbers.count() == len(rented) + 1
     with change(page):
         rows.filter(has_text="H100-SXM").locator("button").click()
     assert page.input_value(f"{FIELD}many") == str(fleet.devices)

@@ -18,8 +18,9 @@ const HIGHER = new Set([
   'output_tokens_per_s',
 ]);
 
-/** What would be so if it did fit. */
-const IF_IT_RUNS = /_s(_per_user)?$|_bound$|_million_/;
+/** What would be so if it did fit; and what nobody can buy then. */
+const IF_IT_RUNS = /_s(_per_user)?$|_bound$/;
+const PAID = /_million_/;
 /** @type {[keys: RegExp, figure: string, said: (value: number) => string][]} */
 const OF_THE_DEVICE = [
   [/^usd_/, 'price', (value) => `at $${value} an hour`],
@@ -175,9 +176,10 @@ export class Answers {
     const winners = best(key, found, choices);
     if (first) button.textContent = first.name; // or what it was, where nothing is answered
     cells.forEach((cell, at) => {
-      const idle = answers[at] && !found[at].fits && IF_IT_RUNS.test(key);
+      const isShown = answers[at] && (found[at].fits || !PAID.test(key));
+      const idle = isShown && !found[at].fits && IF_IT_RUNS.test(key);
       const notes = [
-        ...(beside && answers[at] ? [['answers-note', beside[at]]] : []),
+        ...(beside && isShown ? [['answers-note', beside[at]]] : []),
         ...(winners[at] ? [['answers-best', 'best']] : []),
         ...(idle ? [['explorer-offscreen', 'if it did fit']] : []),
         ...(key === 'fits' && found[at].fits === false
@@ -185,7 +187,7 @@ export class Answers {
           : []),
       ];
       cell.replaceChildren(
-        answers[at] ? displayed(answers[at]) : '–',
+        isShown ? displayed(answers[at]) : '–',
         ...notes.flatMap(([kind, text]) => [' ', make('span', { class: kind }, text)]),
       );
       cell.classList.toggle('answers-chosen', at === place && this.count > 1);

@@ -8,6 +8,7 @@ import {
   EXACT,
   engines,
   formats,
+  kindsOf,
   modelChoices,
   nameOf,
   places,
@@ -235,7 +236,7 @@ export const tries = [
     label: 'Llama 8B on a T4: too small',
     state: { device: 'T4' },
     say:
-      'The weights alone are larger than the memory. With int4 weights, under ' +
+      'The weights alone take more than what is usable of the memory. With int4 weights, under ' +
       'Precision, they fit.',
   },
   {
@@ -334,11 +335,17 @@ function curve(choice, found) {
 const SAID = {
   engine: (value) => (value === EXACT ? 'exact bytes' : `as ${value} counts`),
   many: (value) => (value > 1 ? `${plain(value)} devices` : 'one device'),
-  price: (value) => (value ? `$${value} an hour` : 'the listed price'),
+  price: (value) => (value ? `$${value} an hour each` : 'the listed price'),
   watts: (value) => (value ? `${value} W` : 'the power of its datasheet'),
   wait: (value) => (value ? `latency of ${value} µs` : 'no latency'),
   precision: (value) => (value === 'own' ? 'as it ships' : value),
 };
+/** The formats that somebody chose, in words. */
+const formatsOf = (choice) =>
+  (choice.precision === 'own' ? '' : ` in ${choice.precision}`) +
+  Object.entries(kindsOf(choice))
+    .map(([kind, format]) => `, ${kind} in ${format}`)
+    .join('');
 const devicesOf = ({ device, many }) => (many > 1 ? `${plain(many)} × ${device}` : device);
 function wordsOf(id, choice) {
   const value = choice[id];
@@ -433,7 +440,9 @@ export function sentence(choice, { by, fits, error, reading, devices, warnings =
   const cut = Object.entries(cutOf(choice))
     .map(([axis, degree]) => `, ${axis} ${degree}`)
     .join('');
-  const who = `${wordsOf('model', choice)} on ${devicesOf(choice)}${cut}`;
+  const counts = choice.engine === EXACT ? '' : `, as ${choice.engine} counts`;
+  const what = wordsOf('model', choice) + formatsOf(choice);
+  const who = `${what} on ${devicesOf(choice)}${cut}${counts}`;
   if (reading) return `${who}: loading its config`;
   if (error) return `${who}: ${refusal(error, choice).said}`;
   const most = by.get('largest_batch').value;
@@ -509,8 +518,9 @@ const NOTE_OF_FLEETS =
   'Plans of up to 64 devices that share a copy are tried, at a datasheet’s rates: published ' +
   'servers reach about half. Prompts that arrive together and wait for one another are left out.';
 const NOTE =
-  'Rates are a datasheet’s and overlap perfectly: published servers reach about half. A ' +
-  'tenth of the memory is reserved. The prefill of other prompts in between is left out. A ' +
+  'Rates are a datasheet’s and overlap perfectly: published servers reach about half. Where ' +
+  'bytes are exact, a tenth of the memory is reserved. What each user gets is for decode alone. ' +
+  'It is less while the prompts of others are prefilled, which the other question counts. A ' +
   'decode step is the last of a request, when all its tokens are cached.';
 
 export function table(state, { keys, found, names }, explorer) {
@@ -726,6 +736,7 @@ async function hold(explorer) {
   for (const plan of plans.filter(({ many, pipeline }) => many >= pipeline)) {
     const { fits } = answered({ ...choices[place], ...plan });
     if (fits) {
+      explorer.undoable();
       explorer.set({ ...state, ...plan });
       explorer.say(
         `${counted(plan.many, 'devices')}` +

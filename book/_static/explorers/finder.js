@@ -103,6 +103,10 @@ export function finder(explorer, id, example) {
     box.value = '';
     narrow();
   });
+  select.addEventListener('filled', () => {
+    box.value = '';
+    matches.replaceChildren();
+  });
   const matches = make('div', { class: 'calculator-matches' });
   select.before(box);
   select.after(matches);

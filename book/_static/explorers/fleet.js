@@ -111,8 +111,8 @@ export function sentence(choice, { speed, first }, row) {
     : ' No price of this device is listed, so type yours under Price.';
   return (
     `${asked}: ${plain(fleet.devices)} × ${standing(row)} (${planOf(fleet)}). ` +
-    `Each gets ${plain(1 / fleet.perToken, 3)} tokens/s, with a TTFT of ` +
-    `${quantity(fleet.firstToken, 's', 3)}.${paid}`
+    `Each gets ${plain(1 / fleet.perToken, 3)} tokens/s, the prefills of the others in between ` +
+    `included, with a TTFT of ${quantity(fleet.firstToken, 's', 3)}.${paid}`
   );
 }
 
@@ -260,7 +260,10 @@ export class Fleets {
       {
         type: 'button',
         title: 'Show this plan',
-        '.onclick': () => this.explorer.set({ ...this.explorer.state, ...stateFor(row) }),
+        '.onclick': () => {
+          this.explorer.undoable();
+          this.explorer.set({ ...this.explorer.state, ...stateFor(row) });
+        },
       },
       standing(row),
     );

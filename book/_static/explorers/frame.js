@@ -184,7 +184,9 @@ export class Explorer {
     this.build();
     addEventListener('hashchange', () => {
       const said = this.said();
-      if (said) this.set(said, false);
+      if (!said) return;
+      this.set(said, false);
+      if (this.tried !== this.held()) this.seen?.replaceChildren();
     });
     this.redraw();
     let wide = null;
@@ -365,9 +367,24 @@ export class Explorer {
    * @param {{ state: State, say: string }} suggestion
    */
   suggested({ state, say }) {
+    this.undoable();
+    this.begin(state, say);
+  }
+
+  /** On a phone what is said stands over the page until one has read it. */
+  hush() {
+    return make('button', {
+      type: 'button',
+      class: 'explorer-hush',
+      'aria-label': 'Close',
+      '.onclick': () => this.seen.replaceChildren(),
+    });
+  }
+
+  /** Whatever is set next, the browser's Back undoes. */
+  undoable() {
     this.remember();
     history.pushState(null, '', location.href);
-    this.begin(state, say);
   }
 
   /**
@@ -380,7 +397,7 @@ export class Explorer {
     this.set({ ...stateFrom(this.page.controls, {}), ...state });
     if (!this.seen) return;
     this.tried = this.held();
-    this.seen.replaceChildren(...withUnits(say));
+    this.seen.replaceChildren(...withUnits(say), ...(say ? [this.hush()] : []));
     this.seen.classList.remove('explorer-over');
   }
 
@@ -446,6 +463,7 @@ export class Explorer {
       );
     }
     const put = (value) => this.set({ ...this.state, [control.id]: value });
+    let comes = false;
     const number = make('input', {
       id,
       type: 'number',
@@ -455,6 +473,11 @@ export class Explorer {
       inputmode: control.digits ? 'decimal' : 'numeric',
       '.onchange': () =>
         put(number.value === '' ? this.empty(control) : clamp(control, number.value)),
+      // who comes by a finger writes over what is there, as one does who comes by a key
+      '.onpointerdown': () => {
+        comes = document.activeElement !== number;
+      },
+      '.onclick': () => comes && number.select(),
     });
     const slider = make('input', {
       type: 'range',
@@ -642,6 +665,11 @@ export class Explorer {
         Object.assign(input, { key, options });
       }
       if (input.select.value !== value) input.select.value = value;
+      if (input.select.value !== value) {
+        input.select.replaceChildren(...entriesOf(options)); // somebody had narrowed the list
+        input.select.value = value;
+        input.select.dispatchEvent(new Event('filled'));
+      }
       input.select.title = input.select.selectedOptions[0]?.title ?? '';
     } else {
       if (input.shown !== value) {
