@@ -12,9 +12,15 @@ const wordsIn = (text) =>
     .split(/[^a-z0-9.]+/)
     .filter(Boolean);
 
+/** Whether a text has a word, and not the end of another number: 70B is no part of 1,570B. */
+const holds = (said, word) =>
+  /^\d/.test(word)
+    ? new RegExp(`(?<![\\d.,])${word.replaceAll('.', '\\.')}`).test(said)
+    : said.includes(word);
+
 /**
  * Those of some entries that have all words of a text, in their name, size or family. Those that
- * begin with it come first, then those of which it is whole words: 70B before 1,570B.
+ * begin with it come first, then those of which it is whole words.
  * @param {Choice[]} entries
  * @param {string} text
  */
@@ -22,7 +28,7 @@ export function matching(entries, text) {
   const words = wordsIn(text);
   const found = entries.filter((entry) => {
     const said = entry.join(' ').toLowerCase();
-    return words.every((word) => said.includes(word));
+    return words.every((word) => holds(said, word));
   });
   const begins = (/** @type {Choice} */ entry) =>
     Number(!wordsIn(entry[0]).join('-').startsWith(words.join('-')));
@@ -33,7 +39,7 @@ export function matching(entries, text) {
   return found.sort((one, other) => begins(one) - begins(other) || partly(one) - partly(other));
 }
 
-const SHOWN = 5; // matches that have a button
+const SHOWN = 8; // matches that have a button
 
 /**
  * Puts the box before the list of a setting.
