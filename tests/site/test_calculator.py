@@ -621,6 +621,7 @@ def test_a_link_says_how_its_config_comes_here_and_a_stranger_gets_kin(page: Any
     with change(page):
         wrong.locator("button").click()
     assert page.input_value(f"{FIELD}model").startswith("config.")
+    assert re.match(r"\S+ \(read as \w+\) on H100-SXM: ", page.inner_text(".calculator-verdict"))
     model = costlib.Transformer.from_hf(CONFIG)
     assert columns_of(page, "params") == f"{model.params() / 1e9:.3g}B"
 

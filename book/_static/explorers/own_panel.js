@@ -138,7 +138,8 @@ function asKin(text) {
   const alike = KINS.filter(([field]) => field in config).map(([, family]) => family);
   for (const family of [...named, ...alike, 'llama']) {
     if (family === kind) return null;
-    const changed = JSON.stringify({ ...config, model_type: family });
+    const called = `${config._name_or_path || kind} (read as ${family})`;
+    const changed = JSON.stringify({ ...config, model_type: family, _name_or_path: called });
     try {
       const size = modelIn(changed).params();
       return { family, text: changed, size };
