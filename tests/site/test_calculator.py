@@ -225,6 +225,8 @@ def test_what_is_suggested_is_so() -> None:
     assert ask("fits", [packed]) == [True]
     assert shared["fits"]
     assert cheap[written] < large[written]
+    older, newer = (listed(name).dollars_per_hour or 0 for name in ("A100-80GB", "H100-SXM"))
+    assert 0 < 2 * older < newer
     rows = {name: shown for name, shown, _ in fallbacks.calculator().rows}
     assert rows["largest batch"] == str(seen["largest_batch"])
     assert (
@@ -509,8 +511,8 @@ def test_a_suggestion_goes_on_from_what_is_chosen_and_back_undoes_it(page: Any) 
     told = page.inner_text(".explorer-said")
     assert told.startswith("With 1.7 times as many users, a step reads the weights once")
     with change(page):
-        page.click("text=An L40S beside it")
-    assert columns(page)["fits"] == ["yes", "no\nnumbers in grey: if it did fit"]
+        page.click("text=An A100 beside it")
+    assert columns(page)["fits"] == ["yes", "yes"]
     assert page.locator(".answers thead button[aria-pressed]").first.inner_text() == (
         "1: 2 × H100-SXM"
     )

@@ -214,6 +214,8 @@ function withBeside(state, change, say) {
   return { state: { ...showing(state, all, kept.indexOf(choice)), ask: 'fit' }, say };
 }
 
+const OTHER = 'A100-80GB'; // whose rent is listed
+
 /** @type {Suggestion[]} */
 export const tries = [
   {
@@ -247,18 +249,18 @@ export const tries = [
       'all-reduces in each layer.',
   },
   {
-    label: 'An L40S beside it',
-    state: { beside: 'model=llama-3.1-8b&device=L40S&price=0.99' },
+    label: 'An A100 beside it',
+    state: { beside: 'model=llama-3.1-8b&device=A100-80GB' },
     here: (state) =>
       withBeside(
         state,
-        ({ device }) => ({ device: device === 'L40S' ? 'H100-SXM' : 'L40S', price: 0, watts: 0 }),
+        ({ device }) => ({ device: device === OTHER ? 'H100-SXM' : OTHER, price: 0, watts: 0 }),
         'The table shows on which of the two it fits, which one is faster, and which one costs ' +
           'less per million output tokens.',
       ),
     say:
-      'The smaller device costs a quarter as much an hour. The table shows which one costs less ' +
-      'per million output tokens.',
+      'The older device costs less than half as much an hour. The table shows which one costs ' +
+      'less per million output tokens.',
   },
   {
     label: '200 users at 30 tokens/s',
