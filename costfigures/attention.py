@@ -38,8 +38,8 @@ def one_query(keys: int = 6, head_dim: int = 4) -> Figure:
         for name, left, top, rows, columns in (
             ("query q", 4, 18, 1, head_dim),
             ("keys K", 4, 62, keys, head_dim),
-            ("scores", 132, 62, keys, 1),
-            ("weights", 200, 62, keys, 1),
+            ("scores", 124, 62, keys, 1),
+            ("weights", 204, 62, keys, 1),
             ("values V", 264, 62, keys, head_dim),
             ("output o", 264, down + 80, 1, head_dim),
         ):
@@ -52,9 +52,9 @@ def one_query(keys: int = 6, head_dim: int = 4) -> Figure:
             if name[-1] != "o":
                 drawing.text((left + columns * side / 2, top - 9), name, align="middle")
         drawing.text((258, down + 91), "output o", align="right")
-        for left in (100, 162, 230):
+        for left in (95, 162, 232):
             drawing.arrow((left, 62 + down / 2), (left + 26, 62 + down / 2))
-        drawing.text((175, 76 + down), "softmax", align="middle")
+        drawing.text((175, 52 + down / 2), "softmax", align="middle")
     return drawing.result
 
 

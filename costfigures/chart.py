@@ -135,7 +135,7 @@ def line_ends(axes: Any, ends: Iterable[tuple[float, float, str]]) -> None:
         words = name
         if len(name) > 16:
             words = name.replace(", ", ",\n") if ", " in name else fill(name, 14, **_WHOLE)
-        back = {"arrowstyle": "-", "color": COLOURS[number], "lw": 0.8, "shrinkA": 1, "shrinkB": 4}
+        back = {"arrowstyle": "-", "color": COLOURS[4], "lw": 0.8, "shrinkA": 1, "shrinkB": 4}
         arrow = {**back, "relpos": (0, 0.5)}
         drawn = note(axes, (x, y), words, (8, 0), color=COLOURS[number], arrowprops=arrow)
         axes.figure.ends.append(drawn)

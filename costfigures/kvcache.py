@@ -308,7 +308,9 @@ def _pages(drawing: Sketch, top: float, lengths: Sequence[int], block: int, bloc
             left = _LEFT + place * wide + 1.5
             held = min(block, lengths[number] - order * block)
             _slots(drawing, (left, top + 1.5), (slot, 17), block, held, number)
-            drawing.text((left + block * slot / 2, top + 7), _NAMES[number], align="middle")
+            # in the larger part, the filled or the empty one, and not across its edge
+            middle = held / 2 if 2 * held >= block else (held + block) / 2
+            drawing.text((left + middle * slot, top + 7), _NAMES[number], align="middle")
 
 
 def speculation(

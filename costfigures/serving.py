@@ -56,9 +56,9 @@ def step(server: Server, context: int, target: float) -> Figure:
         note(axes, (1, 1000 * seconds[0]), "decode step", (0.01, 7), color=COLOURS[0])
         words = "reading weights and caches"
         note(axes, (1, 1000 * read[0]), words, (0.01, -7), color=COLOURS[1])
-        some = int(np.searchsorted(done, 0.3 * seconds[0]))
+        some = int(np.searchsorted(done, 0.25 * seconds[0]))
         at = (batches[some], 1000 * done[some])
-        note(axes, at, "caches and arithmetic", (8, 0), color=COLOURS[2])
+        note(axes, at, "caches and arithmetic", (6, 0), color=COLOURS[2])
     return drawing.result
 
 

@@ -59,8 +59,13 @@ def _valley(fit: training.LossFit, spent: float, chosen: float, title: str) -> F
     with canvas(title, alt, height=3.4) as drawing:
         axes = drawing.axes
         axes.semilogx(sizes / 1e9, fit.loss(sizes, spent / 6 / sizes), color=COLOURS[0])
-        for number, name, at in ((1, "this run", (chosen, here)), (2, "best size", (size, least))):
-            axes.plot(at[0] / 1e9, at[1], MARKS[number], color=COLOURS[number])
-            note(axes, (at[0] / 1e9, at[1]), name, (3, 8), color=COLOURS[number])
+        inside, below = (3, 8), (0.01, -7)
+        for number, name, x, y, shift in (
+            (1, "this run", chosen, here, inside),
+            (2, "best size", size, least, below),
+        ):
+            axes.plot(x / 1e9, y, MARKS[number], color=COLOURS[number])
+            note(axes, (x / 1e9, y), name, shift, color=COLOURS[number])
+        axes.margins(y=0.14)
         axes.set(xlabel="parameters, billions", ylabel="loss that the fit predicts", title=title)
     return drawing.result

@@ -381,7 +381,7 @@ function fast({ resident, held }, capacity) {
 function lanes({ both, clocks }, names, width) {
   const most = clocks.at(-1);
   const place = (moved) => (width * moved) / most;
-  const [lane, apart, words] = [12, 27, 13];
+  const [lane, apart, words] = [12, 27, 13]; // pixels
   const drawn = both.map((run, which) => {
     const [paths, top] = [['', ''], which * apart + words];
     let [moved, from, kind] = [0, 0, 0];
@@ -423,7 +423,9 @@ function lanes({ both, clocks }, names, width) {
     `<svg viewBox="0 0 ${width} ${high}" width="${width}" height="${high}" aria-hidden="true" ` +
     `class="film-lanes">${drawn.map(([lines]) => lines).join('')}<rect class="film-later" ` +
     `y="0" height="${2 * apart}" width="0"/>` +
-    `${axis}<path d="M0 0V${2 * apart + 2}" class="film-now"/>` +
+    // through the lanes, and not through the words above them
+    `${axis}<path d="${[words, apart + words].map((y) => `M0 ${y - 1}v${lane + 2}`).join('')}" ` +
+    'class="film-now"/>' +
     `${drawn.map(([, label]) => label).join('')}</svg>`
   );
 }

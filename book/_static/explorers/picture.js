@@ -467,7 +467,8 @@ function track(points, found) {
 }
 
 /**
- * Names at the ends of lines, pushed apart, each tied to its line.
+ * Names at the ends of lines, pushed apart, each tied to its line: in the line's colour a tie would
+ * read as more of it.
  * @param {ChartSpec} spec
  * @param {Frame} frame
  * @param {[number, number][][]} trails
@@ -493,13 +494,11 @@ function names(spec, frame, trails, places) {
     until = name.top - 3;
   }
   return found
-    .map(({ series, at, words, end, top: high, height }) => {
+    .map(({ words, end, top: high, height }) => {
       const middle = high + height / 2;
       const tie =
-        `<path d="M${fixed(end[0])} ${fixed(end[1])}L${fixed(right + 6)} ${fixed(middle)}h6" ` +
-        (right - end[0] > FAR
-          ? 'class="chart-leader chart-far"/>' // in a line's own colour it would read as data
-          : `stroke="${colourOf(series, at)}" class="chart-tie"/>`);
+        `<path d="M${fixed(end[0] + 4)} ${fixed(end[1])}L${fixed(right + 6)} ${fixed(middle)}h6" ` +
+        `class="chart-leader${right - end[0] > FAR ? ' chart-far' : ''}"/>`;
       places.take({
         left: right + 4,
         right: right + 15 + Math.max(...words.map(widthOf)),

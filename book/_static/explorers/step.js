@@ -401,9 +401,7 @@ export function draw(explorer, _state, { ops, parts, link }) {
     ...slow.map((op) => bar(op.name, op.time, slow[0].time)),
     ...(link ? [bar('between devices', link, Math.max(slow[0].time, link))] : []),
     make('p', { class: 'explorer-title' }, 'Four parts, added as if nothing overlapped'),
-    ...parts.map((part, at) =>
-      bar(`${PARTS[at]}, ${percent(part / added)}`, part, Math.max(...parts)),
-    ),
+    ...parts.map((part, at) => bar(`${PARTS[at]}, ${percent(part / added)}`, part, added)),
   );
 }
 
