@@ -377,6 +377,16 @@ def test_a_device_is_found_by_typing(page: Any) -> None:
     assert {"llama", "qwen", "deepseek"} <= {*labels}
     first = page.locator(f"{FIELD}model optgroup[label=gemma] option").first.inner_text()
     assert re.fullmatch(r"gemma-\S+ · [\d.]+B", first)
+    for text, many, name in (
+        ("2 l40s", "2", "L40S"),
+        ("8×RTX 4090", "8", "RTX-4090"),
+        ("L40S x4", "4", "L40S"),
+    ):
+        with change(page):
+            box.fill(text)
+        assert [page.input_value(f"{FIELD}{id}") for id in ("many", "device")] == [many, name]
+    box.fill("3090")
+    assert page.input_value(f"{FIELD}many") == "4", "a name is no count"
 
 
 def test_a_list_that_was_narrowed_is_whole_again_where_another_is_chosen(page: Any) -> None:

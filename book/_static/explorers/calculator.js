@@ -640,7 +640,7 @@ export function build(explorer) {
   explorer.stage.append(refused, instead, verdict, memory.box, enough, unpriced);
   explorer.stage.after(first.box, fleets.part);
   finder(explorer, 'model', '70b…');
-  finder(explorer, 'device', '4090…');
+  finder(explorer, 'device', '2 H100…', 'many');
   sayRanges(explorer);
   explorer.heard = explorer.root.appendChild(
     make('p', { class: 'explorer-offscreen', role: 'status' }),

@@ -42,25 +42,40 @@ export function matching(entries, text) {
 const SHOWN = 8; // matches that have a button
 
 /**
+ * How many of something, and of what: "2 H100", "8×H200", "H200 x8", or only what.
+ * @param {string} text
+ */
+export function countIn(text) {
+  const first = /^\s*(\d{1,3})(?:\s+|\s*[x×]\s*)(\S.*)$/i.exec(text);
+  if (first) return { many: Number(first[1]), what: first[2] };
+  const last = /^(.*[\s\d])[x×]\s*(\d{1,3})\s*$/i.exec(text);
+  return last ? { many: Number(last[2]), what: last[1] } : { what: text };
+}
+
+/**
  * Puts the box before the list of a setting.
  * @param {any} explorer
  * @param {string} id
  * @param {string} example
+ * @param {string} [count] the setting of how many there are, if that may be typed too
  */
-export function finder(explorer, id, example) {
+export function finder(explorer, id, example, count) {
   const { select } = explorer.inputs.get(id);
   const control = explorer.page.controls.find((each) => each.id === id);
   const all = () => choices(control, explorer.state);
-  const take = (value) => {
-    if (value !== explorer.state[id]) explorer.set({ ...explorer.state, [id]: value });
+  const typed = () => (count ? countIn(box.value) : { what: box.value });
+  const take = (value, { many } = typed()) => {
+    const change = { [id]: value, ...(many ? { [count]: many } : {}) };
+    if (Object.entries(change).some(([each, now]) => explorer.state[each] !== now))
+      explorer.set({ ...explorer.state, ...change });
   };
   const narrow = () => {
-    const found = matching(all(), box.value);
+    const found = matching(all(), typed().what);
     const now = found.length === 1 ? found[0][0] : explorer.state[id];
     const kept = new Set([...found, ...all().filter(([value]) => value === now)]);
     select.replaceChildren(...entriesOf(box.value.trim() ? [...kept] : all()));
     select.value = now;
-    take(now);
+    if (found.length === 1) take(now);
     tell(found);
     return found;
   };
@@ -76,9 +91,10 @@ export function finder(explorer, id, example) {
           {
             type: 'button',
             '.onclick': () => {
+              const said = typed();
               box.value = '';
               narrow();
-              take(value);
+              take(value, said);
               select.focus();
             },
           },
