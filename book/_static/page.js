@@ -117,6 +117,6 @@ const margin = new IntersectionObserver(
   { rootMargin: `0px 0px ${Math.min(0, Math.round((list?.bottom ?? 0) - innerHeight))}px` },
 ); // as far down as the list goes
 for (const each of document.querySelectorAll(
-  '.aside, .pst-scrollable-table-container:has(th:nth-child(8))',
+  '.aside, :is(.pst-scrollable-table-container, .output):has(table.rows)',
 ))
   margin.observe(each);

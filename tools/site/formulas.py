@@ -75,6 +75,8 @@ TALL = re.compile(r'class="(?:vlist|delimsizing|[^"]*large-op|[^"]*rule)')
 BASE, STRUT = '<span class="base">', re.compile(r'<span class="strut" style="[^"]*"></span>')
 BEGIN, END = '<span class="math"><span class="katex">', "</span></span>"
 INLINE, TAG = re.compile(r'<span class="math(?: katex)?">'), re.compile(r"<(/?)span\b")
+#: What belongs to the formula before it: the end of an ordinal, and a comma.
+AFTER = re.compile(r"(?:th\b)?[,.;:?!)”’]?")
 WHOLE = ('<span class="whole">', '<span class="whole">(')
 
 
@@ -89,9 +91,10 @@ def brief_formulas(html: str) -> str:
     parts, at = list[str](), 0
     for start, end in inline(html):
         once = html.endswith(WHOLE, 0, start)
-        comma = html[end] if html[end] in ",.;:?!)”’" and not once else ""
+        after = AFTER.match(html, end)
+        comma = after[0] if after and not once else ""
         bracket = "(" if html[start - 1] == "(" and html[end] != "<" and not once else ""
-        if bracket and comma and html[end + 1] == "<":
+        if bracket and len(comma) == 1 and html[end + 1] == "<":
             comma = ""
         formula = bracket + with_end(brief(html[start:end]), comma)
         parts += [html[at : start - len(bracket)], whole(formula) if bracket or comma else formula]
@@ -184,9 +187,9 @@ def whole(formula: str) -> str:
     """A formula and its comma as one, which may break between the formula's parts alone.
 
     >>> x = '<span class="math"><span class="katex">x</span></span>'
-    >>> once = brief_formulas(f"{x} ({x} and) ({x}), {x}.")
+    >>> once = brief_formulas(f"{x} ({x} and) ({x}), a {x}th of {x}.")
     >>> [each.count("<") for each in once.split('<span class="whole">')]
-    [2, 3, 3, 3]
+    [2, 3, 3, 3, 3]
     >>> once == brief_formulas(once)
     True
     """

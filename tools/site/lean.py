@@ -61,6 +61,8 @@ UNIT = re.compile(
     r"(?<=\d) (?=(?:[nµmk]?s|[kMGTPE]?i?B(?:/s)?|[kMGTPEZY]?FLOPs?(?:/s)?|[kM]?Wh?|[pnmk]?J"
     r"|[kMG]?Hz|Gbit/s|per cent)(?![\w]))"
 )
+#: A day that is not alone in its element.
+DATE = re.compile(r"(?<=[ (])\d{4}-\d\d-\d\d(?![\w-])")
 #: A part of the side bar: its caption, and its pages, with those of the reference below one.
 PART = re.compile(
     r'(<p aria-level="2" class="caption"[^>]*><span class="caption-text">([^<]*)</span></p>)\s*'
@@ -180,13 +182,21 @@ def with_units(html: str) -> str:
 
     >>> with_units('<p title="7 W">It takes 23 ms and 700 W, <code>2 GB</code> in 5 waves.</p>')
     '<p title="7 W">It takes 23&nbsp;ms and 700&nbsp;W, <code>2 GB</code> in 5 waves.</p>'
+    >>> (once := with_units("Read 2026-11-21.")), with_units(once) == once
+    ('Read <span class="whole">2026-11-21</span>.', True)
     """
     at = max(0, html.find("<article"))
     parts = [html[:at]]
     for found in NO_TEXT.finditer(html, at):
-        parts += [UNIT.sub("&nbsp;", html[at : found.start()]), found[0]]
+        parts += [joined(html[at : found.start()]), found[0]]
         at = found.end()
-    return "".join([*parts, UNIT.sub("&nbsp;", html[at:])])
+    return "".join([*parts, joined(html[at:])])
+
+
+def joined(text: str) -> str:
+    """Running text whose numbers and dates stay on one line."""
+    text = UNIT.sub("&nbsp;", text)
+    return DATE.sub(r'<span class="whole">\g<0></span>', text)
 
 
 def in_parts(solutions: re.Match[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
 TABLE = re.compile(r'<table (?:border="1" )?class="dataframe">.*?</table>', re.DOTALL)
@@ -34,11 +35,20 @@ TWO_ROWS = re.compile(
     r"(<tr[^>]*>)((?:(?!</tr>).)*)</tr>\s*<tr[^>]*>((?:(?!</tr>).)*)(</tr>\s*</thead>)", re.DOTALL
 )
 WITH_UNIT = re.compile(r"(\S*\d\S*) ([^\W\d]\S{0,8})")
+#: A number and what is counted, in a name.
+OF = re.compile(r"(?<![\w.,])\d[\d,.]* [a-z]{1,8}(?![\w-])(?![^<>]*>)")
 Change = Callable[[re.Match[str], Any], str]
 #: So many columns do not stand beside one another on a phone: of words, and of numbers.
 COLUMNS = {"table": 6, "dataframe": 9}
 #: Letters of a row's name that stay on one line.
 LONGEST = 12
+#: Letters of a cell that stay on one line where there is room, and where such a cell may break.
+SENTENCE = 60  # letters that no value has
+SHORT, BREAK = 14, re.compile(r"[ /–-]")
+#: What a screen reader hears of a formula, and tags.
+UNSEEN = re.compile(r'<span class="katex-mathml">.*?</math></span>|<[^>]+>', re.DOTALL)
+#: The first cell of a row that was written in Markdown.
+FIRST = re.compile(r'(<tr class="row-(?:odd|even)">)<td>((?:(?!</?td\b).)*)</td>', re.DOTALL)
 WIDE = re.compile(
     r'<table (?:border="1" )?class="(table|dataframe)">(\s*<thead>.*?</thead>)', re.DOTALL
 )
@@ -56,23 +66,39 @@ def legible(html: str) -> str:
     >>> "16&nbsp;GB" in once, '<span class="whole">2026-11-27</span>' in once
     (True, True)
     """
+    html = FIRST.sub(lambda m: f"{m[1]}<td{kept(m[2], '')}>{m[2]}</td>", html)
     return WIDE.sub(with_names, TABLE.sub(set_for_a_reader, html))
+
+
+def kept(text: str, classes: str) -> str:
+    """The classes of a cell, and of a short one that it stays on one line where there is room.
+
+    >>> kept("4.7% (19%)", ""), kept("<strong>ZeRO-1</strong>", "words"), kept("2026", "")
+    (' class="short"', ' class="words short"', '')
+    """
+    seen = unescape(UNSEEN.sub("", text)).strip()
+    if len(seen) <= SHORT and BREAK.search(seen):
+        classes = f"{classes} short".strip()
+    return f' class="{classes}"' if classes else ""
 
 
 def set_for_a_reader(table: re.Match[str]) -> str:
     """A DataFrame whose columns of words begin at the left.
 
-    >>> head = "<thead><tr><th></th><th>title</th><th>rows</th></tr></thead>"
-    >>> body = "<tbody><tr><th>a</th><td>A long title</td><td>3.0</td></tr></tbody>"
+    >>> head = "<thead><tr><th></th><th>what</th><th>rows</th></tr></thead>"
+    >>> body = "<tbody><tr><th>a</th><td>A title of many words</td><td>3.0</td></tr></tbody>"
     >>> page = f'<table border="1" class="dataframe">{head}{body}</table>'
     >>> re.findall(r'<t[hd] class="words">(.*?)<', set_for_a_reader(TABLE.match(page)))
-    ['title', 'a', 'A long title']
+    ['what', 'a', 'A title of many words']
     """
     head, begin, body = table[0].partition("<tbody>")
     head = TWO_ROWS.sub(in_one_row, head)
     kinds = [kind(column) for column in columns(body)]
     body = ROW.sub(lambda row: each_cell(row, kinds, said), body)
     words = [is_of_words(column) for column in columns(body)]
+    names = body.partition("</tr>")[0].count("<th")
+    if names > 1:  # of groups, then of rows
+        words[-names:] = names * [True]
     head = ROW.sub(lambda row: each_cell(row, kinds, heading), head)
     return ROW.sub(lambda row: each_cell(row, words, cell), head + begin + body)
 
@@ -178,12 +204,16 @@ def power(number: re.Match[str]) -> str:
 
 
 def is_of_words(column: list[str]) -> bool:
-    """Whether no cell begins as a number does, and one has a word.
+    """Whether no cell begins as a number does, and one has a word; or one is a long sentence.
 
     >>> [is_of_words(column) for column in (["H100", "A100"], ["3 of 4", "none"], ["", ""])]
     [True, False, False]
+    >>> is_of_words(["3 of 4", 8 * "sentence"])
+    True
     """
     texts = [re.sub(r"<[^>]+>", "", cell).strip() for cell in column]
+    if any(len(text) > SENTENCE for text in texts):
+        return True
     dated = [text for text in texts if not DATE.fullmatch(text)]
     return any(texts) and not any(NUMBER.match(text) for text in dated if text)
 
@@ -191,8 +221,6 @@ def is_of_words(column: list[str]) -> bool:
 def cell(found: re.Match[str], words: bool) -> str:
     """A cell, of a column of words or of numbers."""
     kind, attributes, text = found.groups()
-    if words and "class=" not in attributes and text.strip():
-        attributes += ' class="words"'
     text = LETTER.sub(r"\1<sub>\2</sub>", MINUS.sub("−", text))
     text = OUTSIDE.sub(lambda m: APOSTROPHE.sub("’", m[0]), text)
     if kind == "td":
@@ -200,6 +228,9 @@ def cell(found: re.Match[str], words: bool) -> str:
         text = f'<span class="whole">{text}</span>' if DATE.fullmatch(text) else text
     elif len(text) > LONGEST:  # a phone may part a product where it multiplies
         text = OUTSIDE.sub(lambda m: m[0].replace("×", "×<wbr>"), text)
+        text = text if "short" in text else OF.sub(r'<span class="short">\g<0></span>', text)
+    if "class=" not in attributes:
+        attributes += kept(text, "words" if words and text.strip() else "")
     return f"<{kind}{attributes}>{text}</{kind}>"
 
 

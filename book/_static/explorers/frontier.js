@@ -437,8 +437,8 @@ export function draw(explorer, _state, { parts, best, keeps, server }) {
   const names = Object.keys(parts).filter((name) => parts[name] > SEEN * best.perToken);
   explorer.extra.replaceChildren(
     ...stack(
-      `Where the ${quantity(best.perToken, 's', 3)} go, of each op only the longer of reading ` +
-        'and computing',
+      `Where the ${quantity(best.perToken, 's', 3)} go, counting for each op the longer of ` +
+        'reading and computing',
       names.map((name) => `${LONG[name]} ${quantity(parts[name], 's', 3)}`),
       names.map((name) => parts[name]),
       best.perToken,

@@ -23,7 +23,8 @@ function element(tag, attributes, ...children) {
 }
 
 function shown(result, snippet) {
-  const place = result.title === result.page ? result.page : `${result.page} › ${result.title}`;
+  const room = result.href.startsWith('book/api/') ? ['API reference'] : [];
+  const place = [...new Set([...room, result.page, result.title])].join(' › ');
   const text = snippet(result).map(([piece, hit]) =>
     hit ? element('mark', {}, piece.trimEnd()) : piece,
   );
