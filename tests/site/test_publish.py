@@ -127,7 +127,7 @@ def test_every_page_says_what_it_is(site: Path) -> None:
         picture = site / said["image"].removeprefix("https://ada-l.github.io/notes/")
         assert picture.is_file() == bool(BROWSER)
         assert 'name="description"' in html
-        assert "c0ffeec0ff</a> of 2026-11-21" in html
+        assert 'c0ffeec0ff</a> of <span class="whole">2026-11-21</span>' in html
         assert re.search(r"Python 3\.\d+, numpy \d", html)
 
 

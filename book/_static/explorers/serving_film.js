@@ -393,8 +393,8 @@ function fill({ svg, paths, times, later, now }, run, requests, { width, seconds
 }
 
 /** Rows as high as two of these films fit beside their settings on a screen. */
-const rowOf = (count) =>
-  Math.max(4, Math.min(10, Math.floor((innerWidth > 960 ? 200 : 100) / count)));
+const rowOf = (count) => Math.max(4, Math.min(10, Math.floor((isLarge() ? 200 : 100) / count)));
+const isLarge = () => innerWidth > 960 && innerHeight > 900;
 
 /** What stays while the films change: their titles, and what the colours are. */
 function lay(explorer) {
