@@ -111,6 +111,18 @@ def test_styles_load_nothing_from_another_host(sheet: Path) -> None:
     assert loads == []
 
 
+def test_roots_are_one_element_each() -> None:
+    """As many as formulas have for a screen reader; but for those higher than a line."""
+    pages = [page.read_text("utf-8") for page in SITE.glob("book/*.html")]
+    said, drawn, left = (
+        sum(page.count(each) for page in pages)
+        for each in ("<msqrt>", '<span class="root', '<span class="mord sqrt">')
+    )
+    assert drawn > 200
+    assert said == drawn + left
+    assert left < 5
+
+
 def test_the_style_sheet_is_small_and_complete() -> None:
     bundle = (SITE / "_static" / "bundle.css").read_text("utf-8")
     assert len(gzip.compress(bundle.encode())) < 34_000

@@ -31,7 +31,6 @@ import { decoded, isOwn, PATTERN, textOf } from './own_models.js';
 import { panel } from './own_panel.js';
 import { offers, refusal } from './refusals.js';
 import {
-  answersOf as answersIn,
   filesOf,
   frameFor,
   json,
@@ -39,6 +38,7 @@ import {
   markdown,
   python,
   pythonOfFleet,
+  rowsOf,
   shell,
   shellOfFleet,
 } from './share.js';
@@ -798,7 +798,7 @@ function takenAlong(explorer) {
     };
   });
   const shown = ({ result, state }) =>
-    markdown(isTurned(state) ? said(explorer.table()) : answersIn(result));
+    markdown(isTurned(state) ? said(explorer.table()) : rowsOf(result));
   const every = ({ result: { choices, found, place }, state }) =>
     isTurned(state) ? jsonOfFleets(choices[place], state, explorer.table()) : json(choices, found);
   const buttons = [

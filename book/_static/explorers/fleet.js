@@ -126,6 +126,7 @@ function cheapest(best, { device }) {
 /** What stands in a row beside the device. */
 const HEADS = ['count', 'an hour', 'per M input', 'per M output', 'each user gets', 'TTFT', 'plan'];
 
+/** The same with units, where every digit is given. */
 const NUMBERS = [
   'devices',
   'an hour ($)',

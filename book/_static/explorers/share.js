@@ -130,7 +130,7 @@ export function markdown([names, ...rows]) {
 }
 
 /** The answers of some choices, as `markdown` takes them. */
-export function answersOf({ keys, found, names }) {
+export function rowsOf({ keys, found, names }) {
   const name = (key) => found.find(({ by }) => by?.has(key)).by.get(key).name;
   return [
     ['', ...names],
