@@ -157,18 +157,21 @@ export class PlainObject {
   }
 }
 
+/** What is written of a class or a function is read when it is first asked for. */
+const later = (thing, name, read) =>
+  Object.defineProperty(thing, name, {
+    configurable: true,
+    get: () => {
+      const value = read();
+      Object.defineProperty(thing, name, { value });
+      return value;
+    },
+  });
+
 /** Say of a class what it is called, its fields, and how it is called. */
 function declare(kind, name, fields, signature) {
   kind.__name__ = name;
-  kind[FIELDS] = fields
-    .split(' ')
-    .filter(Boolean)
-    .map((mark) => ({
-      name: mark.replace(/[!^~]/g, ''),
-      made: !mark.includes('!'),
-      shown: !mark.includes('^'),
-      compared: !mark.includes('~'),
-    }));
+  later(kind, FIELDS, () => fieldsIn(fields));
   signed(kind, signature);
   if (Object.hasOwn(kind.prototype, '__iter__')) {
     kind.prototype[Symbol.iterator] = function () {
@@ -178,19 +181,31 @@ function declare(kind, name, fields, signature) {
 }
 export { declare as class };
 
+const fieldsIn = (text) =>
+  text
+    .split(' ')
+    .filter(Boolean)
+    .map((mark) => ({
+      name: mark.replace(/[!^~]/g, ''),
+      made: !mark.includes('!'),
+      shown: !mark.includes('^'),
+      compared: !mark.includes('~'),
+    }));
+
 /** Say how a function is called. */
-export function signed(f, text) {
+export const signed = (f, text) => later(f, SIGNATURE, () => signatureIn(text));
+
+function signatureIn(text) {
   const marks = text.split(' ').filter((mark) => mark && mark !== '/');
   const many = marks.findIndex((mark) => /^\*[^*]/.test(mark));
   const bare = text.split(' ').indexOf('/');
-  f[SIGNATURE] = {
+  return {
     names: marks.map((mark) => mark.replace(/[*=]/g, '')),
     needed: marks.map((mark) => !/[*=]/.test(mark)),
     places: many >= 0 ? many : bare >= 0 ? bare : marks.filter((m) => !m.startsWith('*')).length,
     many,
     more: marks.findIndex((mark) => mark.startsWith('**')),
   };
-  return f;
 }
 
 /** Call what is only known here, with arguments by place and by name. */
