@@ -21,7 +21,7 @@ import {
   wattsOf,
   wholeNameOf,
 } from './costs.js';
-import { inWords, make, otherThings, withUnits } from './dom.js';
+import { folded, inWords, make, otherThings, withUnits } from './dom.js';
 import { finder } from './finder.js';
 import { Fleets } from './fleet.js';
 import { hint, sayRanges } from './hints.js';
@@ -663,10 +663,10 @@ export function build(explorer) {
 }
 
 /** The field of the price, which stands among other settings. */
-function askPrice({ inputs }) {
-  const { number } = inputs.get('price');
-  number.closest('details').open = true;
-  number.focus();
+function askPrice({ inputs, more }) {
+  more.open = true;
+  more.dispatchEvent(new Event('toggle')); // now, and not in a moment
+  inputs.get('price').number.focus();
 }
 
 /** Which question is asked: two buttons, of which one is pressed. */
@@ -808,10 +808,9 @@ function takenAlong(explorer) {
       () => explorer.copied(every(explorer), 'All numbers and settings are copied.'),
     ],
   ].map(([text, action]) => make('button', { type: 'button', '.onclick': action }, String(text)));
-  const box = make(
-    'details',
+  const box = folded(
     { class: 'explorer-more', '.ontoggle': () => fillTaken(explorer) },
-    make('summary', {}, 'Export: Python, terminal, table, JSON, another page'),
+    'Export: Python, terminal, table, JSON, another page',
     make('div', { class: 'explorer-buttons' }, ...buttons),
     ...lines.map((line) => line.box),
   );
@@ -876,7 +875,7 @@ export function draw(explorer, state) {
     .sort((a, b) => FIRST.indexOf(a) - FIRST.indexOf(b));
   first.update(some, explorer.result);
   const more = keys.filter((key) => !FIRST.includes(key));
-  explorer.defer('others', () => others.update(more, explorer.result));
+  explorer.deferPart('others', others.box, () => others.update(more, explorer.result));
   if (wasOn && enough.hidden) first.rows.get('fits')?.button.focus();
   explorer.rest.classList.toggle('calculator-no-room', !found.some(mostOf));
   if (taken.box.open) fillTaken(explorer);

@@ -122,15 +122,23 @@ export function* fleets(model, device, options = {}) {
 /**
  * One step's way through a model: its parts in order, from the embedding to the unembedding, each
  * with the ops of its ledger; and what a device holds meanwhile. Options are those of
- * costlib.serving.Server.
+ * costlib.serving.Server. It is returned, after some steps.
  */
-export function journey(model, device, batch, context, options = {}) {
+export function* journey(model, device, batch, context, options = {}) {
   const server = call(Server, [model, device], named(options));
-  const known = new Map(); // layers that are alike have one ledger
-  const parts = [...call(layer_by_layer, [server.share, batch, context])].map(({ parts, work }) => {
-    if (!known.has(work)) known.set(work, opsOf(work, server));
-    return { names: [...parts], ops: known.get(work) };
-  });
+  yield;
+  const layers = [...call(layer_by_layer, [server.share, batch, context])];
+  const known = new Map(); // layers that are alike have the same ops, unless each is packed its way
+  const alike = ({ work }) => (work.own === null ? work.ops : work);
+  for (const layer of layers) {
+    if (known.has(alike(layer))) continue;
+    yield;
+    known.set(alike(layer), opsOf(layer.work, server));
+  }
+  const parts = layers.map((layer) => ({
+    names: [...layer.parts],
+    ops: known.get(alike(layer)),
+  }));
   const { kv, total } = server.fullest(batch, context)[1];
   return { parts, machine: server.machine, held: total, kv, usable: server.device.usable };
 }

@@ -249,8 +249,11 @@ export function* readAll() {
 }
 
 /** A step's way through the layers: see costlib.js; what is wrong in costlib's words is thrown. */
-export const journeyOf = (choice) =>
-  journey(modelOfChoice(choice), deviceOf(choice), choice.batch, choice.context, {
+export function* journeyOf(choice) {
+  const model = modelOfChoice(choice);
+  yield;
+  return yield* journey(model, deviceOf(choice), choice.batch, choice.context, {
     precision: precisionIn(choice),
     latency: choice.wait ? choice.wait / 1e6 : undefined,
   });
+}

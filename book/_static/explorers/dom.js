@@ -20,6 +20,20 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/**
+ * What is folded comes into the page when it is first opened: before, nobody lays it out.
+ * @param {Record<string, any>} attributes
+ * @param {string} title
+ * @param {...Node} content
+ */
+export function folded(attributes, title, ...content) {
+  const fold = make('details', attributes, make('summary', {}, title));
+  const inside = new DocumentFragment();
+  inside.append(...content);
+  fold.addEventListener('toggle', () => fold.append(inside));
+  return fold;
+}
+
 const RAISED = /([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)/;
 
 /** A part of a text that stays on one line; the digits of a power are of one face. */

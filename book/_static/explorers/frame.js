@@ -2,13 +2,13 @@
 // behind.
 import { keysOf, named, withState } from './address.js';
 import { Chart } from './chart.js';
-import { copy, idle, make, otherThings, whenSomebodyIsThere, withUnits } from './dom.js';
+import { copy, folded, idle, make, otherThings, whenSomebodyIsThere, withUnits } from './dom.js';
 import { counted, plain } from './numbers.js';
 import { csv, tableOf } from './table.js';
 
 const POSITIONS = 1000; // of a slider
 const LONGEST = 8000; // letters of a link that programs pass on whole
-const REST = 100; // milliseconds without a change, and the address says it
+const REST = 100; // milliseconds without a change, and the rest of the page follows
 const SENTENCE = 100; // letters: what is longer has a row to itself
 const TWO = 640; // pixels, wide enough for two charts beside one another
 const LONG = 30; // entries of a list
@@ -180,6 +180,11 @@ export class Explorer {
     /** @type {{ button: HTMLElement, top: number } | null} */
     this.pressed = null; // where it was on the screen
     this.deferred = new Map(); // what of a change is still to be done, by kind
+    this.unseen = new WeakSet(); // parts of the page that are off the screen
+    this.watch = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries)
+        this.unseen[isIntersecting ? 'delete' : 'add'](target);
+    });
     this.settled = 0; // changes of which nothing is left to do
     this.build();
     addEventListener('hashchange', () => {
@@ -212,6 +217,17 @@ export class Explorer {
       action();
       this.settle();
     });
+  }
+
+  /**
+   * As `defer`, for a part of the page: while it is off the screen it waits until changes rest.
+   * @param {string} kind
+   * @param {Element} part
+   * @param {() => void} action
+   */
+  deferPart(kind, part, action) {
+    this.watch.observe(part);
+    this.defer(kind, action, (run) => setTimeout(run, this.unseen.has(part) ? REST : 0));
   }
 
   /** A frame later whatever is as large as its place has been drawn for it. */
@@ -252,17 +268,8 @@ export class Explorer {
       ...fields(false),
     );
     form.hidden = !form.childElementCount; // where the picture itself is what one moves
-    const others = fields(true);
-    const more = others.length
-      ? [
-          make(
-            'details',
-            { class: 'explorer-more' },
-            make('summary', {}, 'More settings'),
-            make('div', { class: 'explorer-fields' }, ...others),
-          ),
-        ]
-      : [];
+    this.others = make('div', { class: 'explorer-fields' }, ...fields(true));
+    this.more = folded({ class: 'explorer-more' }, 'More settings', this.others);
     // the picture: it shares a screen with the settings above it
     this.stage = make('div', { class: 'explorer-stage' });
     this.warning = make('p', { class: 'explorer-warning', role: 'status', hidden: true });
@@ -276,10 +283,9 @@ export class Explorer {
       role: 'region',
       'aria-label': 'The numbers behind the charts',
     });
-    this.details = make(
-      'details',
+    this.details = folded(
       { '.ontoggle': () => this.fillTable() },
-      make('summary', {}, 'The numbers behind this'),
+      'The numbers behind this',
       this.tableBox,
     );
     this.root.replaceChildren(
@@ -288,7 +294,7 @@ export class Explorer {
       ...this.tries(),
       this.warning,
       this.summary,
-      ...more,
+      ...(this.others.childElementCount ? [this.more] : []),
       this.rest,
       this.note,
       this.buttons(),
@@ -597,7 +603,7 @@ export class Explorer {
   redraw() {
     for (const control of this.page.controls) this.show(control);
     this.result = this.page.compute(this.state);
-    if (this.page.chartsLater) this.defer('charts', () => this.drawCharts());
+    if (this.page.chartsLater) this.deferPart('charts', this.rest, () => this.drawCharts());
     else this.drawCharts();
     const words = this.page.summary?.(this.state, this.result) ?? [];
     this.summary.replaceChildren(

@@ -1,7 +1,7 @@
 // Where a reader brings a model: a box to paste into, a file to choose, or one dropped on the
 // explorer.
 import { billions, families, modelIn, models, nameOf } from './costs.js';
-import { make } from './dom.js';
+import { folded, make } from './dom.js';
 import { coded, MOST } from './own_models.js';
 
 /** What costlib says of a family that it does not know, and what of it is for Python alone. */
@@ -35,10 +35,9 @@ export function panel(explorer) {
     accept: '.json,application/json',
     'aria-label': 'A config.json as a file',
   });
-  const fold = make(
-    'details',
+  const fold = folded(
     { class: 'own-model' },
-    make('summary', {}, 'Your own config.json'),
+    'Your own config.json',
     make(
       'p',
       {},

@@ -1,6 +1,6 @@
 // The film of a token: one decode step on its way through a model's layers, op by op. What each op
 // reads, computes and sends is costlib's own ledger, and its seconds are costlib's roofline.
-import { hosts, journeyOf, modelChoices, prepared, readAll, rounds, same } from './costs.js';
+import { hosts, journeyOf, modelChoices, readAll, rounds, same } from './costs.js';
 import { calm, hold, make, withUnits } from './dom.js';
 import { finder } from './finder.js';
 import { counted, percent, plain, quantity } from './numbers.js';
@@ -114,15 +114,26 @@ export const tries = [
 const kept = new Map(); // the last films, by their settings
 const MOST_KEPT = 60;
 
-/** The film of a setting, which stays while only the frame changes. */
-function filmOf({ frame, ...state }) {
+/** The film of a setting, which stays while only the frame changes: returned after some steps. */
+function* filming({ frame, ...state }) {
   if (isOwn(state.model) && textOf(state.model) === undefined)
     return { reading: true, error: 'its config is being read' };
   const key = JSON.stringify(state);
   if (kept.size > MOST_KEPT) kept.clear();
-  if (!kept.has(key)) kept.set(key, made(state));
+  if (!kept.has(key)) kept.set(key, yield* made(state));
   return kept.get(key);
 }
+
+function filmOf(state) {
+  const steps = filming(state);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** What a state needs, a step a task. */
+export const ahead = filming;
 
 const NEAREST = 8; // states that come before all models are read
 
@@ -136,9 +147,10 @@ export function* foreseen(states, { id }) {
 const KINDS = ['weights', 'cache', 'others', 'flops', 'sent'];
 
 /** Every op in order with its layer and the time it ends; what has been moved by then. */
-function made(state) {
+function* made(state) {
   try {
-    const { parts, ...device } = journeyOf({ ...state, many: Number(state.many), ...OWN });
+    const { parts, ...device } = yield* journeyOf({ ...state, many: Number(state.many), ...OWN });
+    yield;
     const steps = [];
     let time = 0;
     const total = Object.fromEntries(KINDS.map((kind) => [kind, 0]));
@@ -157,13 +169,6 @@ function made(state) {
   }
 }
 const OWN = { weights: 'own', activations: 'own', kv: 'own' };
-
-export function* ahead(state) {
-  prepared(state);
-  yield;
-  filmOf(state);
-  yield;
-}
 
 export function compute(state) {
   const film = filmOf(state);
@@ -556,7 +561,7 @@ export function build(explorer) {
     leap: (frame, way) => leap(film(), frame, way),
   });
   finder(explorer, 'model', '70b…');
-  explorer.root.querySelector('.explorer-fields').append(panel(explorer));
+  explorer.others.append(panel(explorer));
   scrubbed(explorer, player);
   new ResizeObserver(() => {
     const wide = Math.max(200, explorer.stage.clientWidth);

@@ -250,7 +250,7 @@ def test_wrong_addresses_are_mended_and_a_browser_agrees_with_the_library(
 ) -> None:
     page = open_page("step", "#model=nothing&batch=-5&context=1e99&dtype=%3Cb%3E&shared=3")
     assert page.input_value("#explorer-step-batch") == "1"
-    assert page.input_value("#explorer-step-model") == "llama-3-8b"
+    assert page.evaluate(f"{EXPLORER}.state.model") == "llama-3-8b"
     assert "NaN" not in page.evaluate(SUMMARY)
     chance = sampling.chance("setting 9")
     for name in chance.sample(of_any_length(), 3):
