@@ -205,7 +205,7 @@ def redraws(address: str, browser: str) -> dict[str, float]:
 
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        page = chromium.new_page()
+        page = chromium.new_page(viewport={"width": 412, "height": 823})  # Lighthouse's phone
         times = slower(page.evaluate(_benchmark()))
         page.goto(address)
         page.wait_for_function("document.querySelector('[data-explorer]')?.explorer")
