@@ -104,19 +104,27 @@ addEventListener(
   },
   { passive: true },
 );
-mark();
+requestAnimationFrame(mark); // when the page is laid out anyway
 
 // It gives way to what stands in the margin, where there is one.
-const taken = new Set();
-const list = document.querySelector('.sidebar-secondary-items')?.getBoundingClientRect();
-const margin = new IntersectionObserver(
-  (seen) => {
-    for (const { target, isIntersecting } of seen) taken[isIntersecting ? 'add' : 'delete'](target);
-    root.classList.toggle('margin-taken', taken.size > 0);
-  },
-  { rootMargin: `0px 0px ${Math.min(0, Math.round((list?.bottom ?? 0) - innerHeight))}px` },
-); // as far down as the list goes
-for (const each of document.querySelectorAll(
-  '.aside, :is(.pst-scrollable-table-container, .output):has(table.rows)',
-))
-  margin.observe(each);
+const wide = matchMedia('(min-width: 1200px)');
+function makeWay() {
+  if (!wide.matches) return;
+  wide.removeEventListener('change', makeWay);
+  const taken = new Set();
+  const list = document.querySelector('.sidebar-secondary-items')?.getBoundingClientRect();
+  const margin = new IntersectionObserver(
+    (seen) => {
+      for (const { target, isIntersecting } of seen)
+        taken[isIntersecting ? 'add' : 'delete'](target);
+      root.classList.toggle('margin-taken', taken.size > 0);
+    },
+    { rootMargin: `0px 0px ${Math.min(0, Math.round((list?.bottom ?? 0) - innerHeight))}px` },
+  ); // as far down as the list goes
+  for (const each of document.querySelectorAll(
+    '.aside, :is(.pst-scrollable-table-container, .output):has(table.rows)',
+  ))
+    margin.observe(each);
+}
+wide.addEventListener('change', makeWay);
+requestAnimationFrame(makeWay);

@@ -80,7 +80,7 @@ function place() {
     if (below > list.clientHeight / 2) list.scrollTop = below - list.clientHeight / 4;
   }
 }
-place();
+requestAnimationFrame(place); // when the page is laid out anyway
 addEventListener('pagehide', () => {
   if (shown()) sessionStorage.setItem('list-of-pages', `${list.scrollTop}`);
 });
