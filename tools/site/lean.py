@@ -20,8 +20,8 @@ from tools.site.drawings import FIGURE, brief
 from tools.site.formulas import brief_formulas
 from tools.site.tables import legible
 
-#: Token classes that both colour schemes of the site show in the colour of all code.
-UNCOLOURED = "n|p|w|nn|nf|pre|x"
+#: Token classes that both colour schemes of the site show in the colour of all code, and operators.
+UNCOLOURED = "n|o|p|w|nn|nf|pre|x"
 PLAIN_SPAN = re.compile(rf'<span class="(?:{UNCOLOURED})">([^<]*)</span>')
 CODE = re.compile(r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL)
 PHONE = 46  # characters of code that fit the width of a phone
