@@ -81,7 +81,7 @@ function contrast(one, other) {
 /** How far the words of figures that have the hue of a line stand out from the page. */
 export function ink() {
   const paper = getComputedStyle(document.body).backgroundColor;
-  const words = all('.costlib-figure text[style*="fill:#"]');
+  const words = all('.costlib-figure text[fill^="#"]');
   return words.map((each) => contrast(getComputedStyle(each).fill, paper));
 }
 

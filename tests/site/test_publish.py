@@ -310,19 +310,19 @@ def test_on_paper_hatches_are_lines_and_code_that_draws_is_left_out() -> None:
         '<article class="bd-article"><details class="quiet"><summary>code</summary>x</details>'
         '<details class="quiet"><summary>solution</summary>y</details>'
         '<svg class="costlib-figure"><pattern id="h"><rect fill="#d0640c"></rect>'
-        '<path d="M0 72l72-72" style="stroke:red"></path></pattern>'
-        '<path d="M10 10l90 10" style="fill:url(#h);fill-opacity:0.5"></path></svg>'
+        '<path d="M0 72l72-72" stroke="red"></path></pattern>'
+        '<path d="M10 10l90 10" fill="url(#h)" fill-opacity="0.5"></path></svg>'
         '<section id="here"><div data-explorer="io"><p>On the page</p></div></section></article>',
         "html.parser",
     ).article
     publish.for_paper(page, "https://a.org/book/x.html")
     assert [each["open"] for each in page.select("details")] == [""], "the solution alone"
     shape = page.select_one("svg > path")
-    assert shape["style"].startswith("fill:#d0640c")
+    assert shape["fill"] == "#d0640c"
     lines = shape.find_next_sibling("g")
     assert lines["opacity"] == "0.5"
     assert len(lines.select("path")) == 2, "one for each tile that the shape reaches into"
-    assert "url(#" not in shape["style"]
+    assert {each["stroke"] for each in lines.select("path")} == {"red"}
     assert page.select_one("[data-explorer] a")["href"] == "https://a.org/book/x.html#here"
 
 

@@ -3,7 +3,8 @@
 - paths say how far each place lies from the last one, a level or upright line says one number, and
   circles, of which a hatch of dots has hundreds, are two arcs and not eight curves;
 - no group, name or turn that changes nothing, no face, which the site's style sheet sets;
-- no style sheet of the figure's own, which would hold for all of the page;
+- no style sheet of the figure's own, which would hold for all of the page, and attributes in place
+  of styles, which a browser reads when it first draws the figure;
 - the digits of a power in one face: in the site's own only some are raised.
 """
 
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 #: A figure as Matplotlib wrote it; a brief one lacks the name of the language.
 FIGURE = re.compile(r'<svg class="costlib-figure[^>]*? xmlns=.*?</svg>', re.DOTALL)
 PATH = re.compile(r'(?<= d=")[^"]*')
-STYLE = re.compile(r'(?<= style=")[^"]*')
+STYLE = re.compile(r' style="([^"]*)"')
 NAME = re.compile(r' id="([^"]*)"')
 GROUP = re.compile(r"(<g\b[^>]*>|</g>)")
 DEFINED = re.compile(r"\s*<defs>(.*?)</defs>", re.DOTALL)
@@ -43,7 +44,7 @@ def brief(svg: str) -> str:
     for what, instead in WITHOUT:
         svg = re.sub(what, instead, svg, flags=re.DOTALL)
     svg = PATH.sub(lambda d: path(d[0]), svg)
-    svg = RAISED.sub(POWER, STYLE.sub(lambda style: plain(style[0]), svg))
+    svg = RAISED.sub(POWER, STYLE.sub(lambda style: plain(style[1]), svg))
     svg = without_names(svg)
     svg = "".join(without_groups(GROUP.split(svg)))
     defined = "".join(DEFINED.findall(svg))
@@ -105,9 +106,13 @@ def arcs(curves: re.Match[str]) -> str:
 
 
 def plain(style: str) -> str:
-    """A style without its face, and without spaces that nobody needs."""
-    kept = [each for each in style.split("; ") if not each.startswith("font-family")]
-    return ";".join(kept).replace(": ", ":")
+    """What a style says, without its face, as attributes.
+
+    >>> plain("font-size: 11px; font-family: 'Source Sans 3'; text-anchor: middle")
+    ' font-size="11px" text-anchor="middle"'
+    """
+    said = [each.split(": ", 1) for each in style.strip("; ").split("; ")]
+    return "".join(f' {name}="{value}"' for name, value in said if name != "font-family")
 
 
 def without_names(svg: str) -> str:

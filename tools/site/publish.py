@@ -221,18 +221,18 @@ def for_paper(found: Any, address: str) -> None:
 def without_patterns(figure: Any) -> None:
     """Hatches as lines within the shapes that have them: a pattern becomes one bitmap a shape."""
     patterns = {pattern["id"]: pattern for pattern in figure.select("pattern")}
-    for at, shape in enumerate(figure.select('[style*="fill:url(#"]')):
-        name = re.findall(r"fill:url\(#([^)]+)\)", shape["style"])[0]
+    for at, shape in enumerate(figure.select('[fill^="url(#"]')):
+        name = shape["fill"][len("url(#") : -len(")")]
         ground, lines = patterns[name].rect, patterns[name].path
-        shape["style"] = shape["style"].replace(f"url(#{name})", ground["fill"])
+        shape["fill"] = ground["fill"]
         places = [place for _, around in strokes(shape.get("d", "")) for place in around]
         if not places:
             continue
         drawn = "".join(tiles(lines, *zip(*places, strict=True)))
-        clip, veil = f"{name}-{at}", re.search(r"opacity: *([\d.]+)", shape["style"])
+        clip, veil = f"{name}-{at}", shape.get("fill-opacity", shape.get("opacity", 1))
         text = (
             f'<clippath id="{clip}"><path d="{shape["d"]}"/></clippath>'
-            f'<g clip-path="url(#{clip})" opacity="{veil[1] if veil else 1}">{drawn}</g>'
+            f'<g clip-path="url(#{clip})" opacity="{veil}">{drawn}</g>'
         )
         shape.insert_after(BeautifulSoup(text, "html.parser"))
 
@@ -251,10 +251,8 @@ def tiles(lines: Any, across: Sequence[float], down: Sequence[float]) -> Iterato
                 and max(below) + y >= min(down)
             ]
             if near:
-                yield (
-                    f'<path transform="translate({x} {y})" d="{"".join(near)}" '
-                    f'style="{lines["style"]}"/>'
-                )
+                drawn_as = "".join(f' {k}="{v}"' for k, v in lines.attrs.items() if k != "d")
+                yield f'<path transform="translate({x} {y})" d="{"".join(near)}"{drawn_as}/>'
 
 
 def article(site: Path, name: str, names: list[str], who: Identity) -> str:
