@@ -638,7 +638,11 @@ export class Explorer {
         (text) => this.say(text),
         (changes) => this.set({ ...this.state, ...changes }),
       );
-      this.charts[at].update(chart);
+      const [drawn, kind] = [this.charts[at], `chart ${at}`];
+      this.watch.observe(drawn.box);
+      this.deferred.delete(kind); // of a state before
+      if (this.unseen.has(drawn.box)) this.deferPart(kind, drawn.box, () => drawn.update(chart));
+      else drawn.update(chart);
     });
   }
 
