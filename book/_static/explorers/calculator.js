@@ -697,7 +697,8 @@ function turn(explorer, state) {
   for (const button of root.querySelectorAll('.calculator-question button'))
     button.setAttribute('aria-pressed', String(button.value === state.ask));
   const shown = (id, is) => {
-    inputs.get(id).number.closest('.explorer-field').hidden = !is;
+    const field = inputs.get(id)?.number.closest('.explorer-field');
+    if (field) field.hidden = !is; // there is none before its fold is opened
   };
   for (const id of ['many', 'pipeline', 'expert', 'data', 'dcp']) shown(id, !isTurned(state));
   for (const id of ['speed', 'first']) shown(id, isTurned(state));

@@ -21,7 +21,8 @@ export function make(tag, attributes = {}, ...children) {
 }
 
 /**
- * What is folded comes into the page when it is first opened: before, nobody lays it out.
+ * What is folded comes into the page when it is first opened, of which an event `fill` tells:
+ * before, nobody lays it out.
  * @param {Record<string, any>} attributes
  * @param {string} title
  * @param {...Node} content
@@ -30,7 +31,13 @@ export function folded(attributes, title, ...content) {
   const fold = make('details', attributes, make('summary', {}, title));
   const inside = new DocumentFragment();
   inside.append(...content);
-  fold.addEventListener('toggle', () => fold.append(inside));
+  const fill = () => {
+    if (!inside.firstChild) return;
+    fold.append(inside);
+    fold.dispatchEvent(new Event('fill'));
+  };
+  fold.firstElementChild.addEventListener('click', fill); // in the same frame
+  fold.addEventListener('toggle', fill);
   return fold;
 }
 

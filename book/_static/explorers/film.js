@@ -542,7 +542,9 @@ export function build(explorer) {
     wait: () => Math.max(1000 / 30, 1000 / Number(explorer.state.speed)),
     leap: (frame, way) => frame + 20 * way,
   });
-  explorer.inputs.get('speed')?.select.addEventListener('change', () => player.stop());
+  explorer.others.addEventListener('change', ({ target }) => {
+    if (target === explorer.inputs.get('speed')?.select) player.stop();
+  });
   scrubbed(explorer, player);
   new ResizeObserver(() => {
     const wide = Math.max(200, explorer.stage.clientWidth);

@@ -268,8 +268,12 @@ export class Explorer {
       ...fields(false),
     );
     form.hidden = !form.childElementCount; // where the picture itself is what one moves
-    this.others = make('div', { class: 'explorer-fields' }, ...fields(true));
+    this.others = make('div', { class: 'explorer-fields' });
     this.more = folded({ class: 'explorer-more' }, 'More settings', this.others);
+    this.more.addEventListener('fill', () => {
+      this.others.prepend(...fields(true)); // which most readers never see
+      this.redraw();
+    });
     // the picture: it shares a screen with the settings above it
     this.stage = make('div', { class: 'explorer-stage' });
     this.warning = make('p', { class: 'explorer-warning', role: 'status', hidden: true });
@@ -294,7 +298,7 @@ export class Explorer {
       ...this.tries(),
       this.warning,
       this.summary,
-      ...(this.others.childElementCount ? [this.more] : []),
+      ...(seen.some(({ more }) => more) ? [this.more] : []),
       this.rest,
       this.note,
       this.buttons(),

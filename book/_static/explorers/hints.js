@@ -9,8 +9,9 @@ import { plain } from './numbers.js';
  * @param {string} text
  */
 export function hint(explorer, id, text, kind = 'calculator-range') {
-  const { number, select } = explorer.inputs.get(id);
-  const field = (number ?? select).closest('.explorer-field');
+  const { number, select } = explorer.inputs.get(id) ?? {};
+  const field = (number ?? select)?.closest('.explorer-field');
+  if (!field) return; // which is folded, and was never opened
   const line = field.querySelector(`.${kind}`);
   if (line) line.textContent = text;
   else if (text)
@@ -22,13 +23,19 @@ export function hint(explorer, id, text, kind = 'calculator-range') {
  * @param {any} explorer
  */
 export function sayRanges(explorer) {
-  for (const [id, { number, slider, control }] of explorer.inputs) {
-    slider?.addEventListener('input', () => hint(explorer, id, '')); // it stays within them
-    number?.addEventListener('change', () => {
-      const typed = Number(number.value); // which the explorer shows no more a moment later
-      const { label, min, max } = control;
-      const isOut = number.value !== '' && (typed < min || typed > max);
-      hint(explorer, id, isOut ? `${label}: ${plain(min, 9)} to ${plain(max, 9)}` : '');
-    });
-  }
+  const of = (/** @type {EventTarget} */ input) =>
+    [...explorer.inputs].find(([, { number, slider }]) => input === number || input === slider);
+  explorer.root.addEventListener('input', ({ target }) => {
+    const [id, { slider }] = of(target) ?? ['', {}];
+    if (id && target === slider) hint(explorer, id, ''); // it stays within them
+  });
+  const say = ({ target }) => {
+    const [id, { number, control }] = of(target) ?? ['', {}];
+    if (!id || target !== number) return;
+    const typed = Number(number.value); // which the explorer shows no more a moment later
+    const { label, min, max } = control;
+    const isOut = number.value !== '' && (typed < min || typed > max);
+    hint(explorer, id, isOut ? `${label}: ${plain(min, 9)} to ${plain(max, 9)}` : '');
+  };
+  explorer.root.addEventListener('change', say, true); // before the explorer hears of it
 }
