@@ -98,7 +98,7 @@ def _journey(passed: Any, seconds: list[float], title: str) -> Figure:
         f"{cache[1] / 1e6:.0f} MB of cache, the unembedding {weights[-1] / 1e6:,.0f} MB of weights."
     )
     with canvas(title, alt, height=3.2) as drawing:
-        axes, under = drawing.axes, np.zeros(len(wide))
+        axes, under = drawing.axes, np.zeros_like(wide)
         drawn: dict[str, Any] = {"width": wide, "align": "edge", "edgecolor": PAPER}
         for number, (name, held) in enumerate({"weights": weights, "KV cache": cache}.items()):
             drawn |= {"color": COLOURS[number], "label": name, "linewidth": 0.5}
