@@ -645,7 +645,8 @@ export class Explorer {
       const [drawn, kind] = [this.charts[at], `chart ${at}`];
       this.watch.observe(drawn.box);
       this.deferred.delete(kind); // of a state before
-      if (this.unseen.has(drawn.box)) this.deferPart(kind, drawn.box, () => drawn.update(chart));
+      const waits = this.unseen.has(drawn.box) && !this.page.chartsLater; // all of which waited
+      if (waits) this.deferPart(kind, drawn.box, () => drawn.update(chart));
       else drawn.update(chart);
     });
   }

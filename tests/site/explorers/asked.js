@@ -215,6 +215,10 @@ export function tokenFilm(page, more) {
   return [film.time, film.held, film.layers.length, rows];
 }
 
+/** How many lists of ops a film has: layers that are alike share one. */
+export const tokenLists = (page, more) =>
+  new Set(computed(page, more).film.layers.map(({ ops }) => ops)).size;
+
 /** The frame in the middle of each op, and how long the op takes. */
 export function tokenFrames(page, more) {
   const { film } = computed(page, more);

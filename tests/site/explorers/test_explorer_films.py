@@ -95,6 +95,11 @@ def test_the_film_of_a_token_is_the_ledgers() -> None:
             assert row[1:] == pytest.approx(known[1:], rel=1e-9, abs=1e-3), (s, row)
 
 
+def test_the_film_of_a_token_reads_layers_that_are_alike_once() -> None:
+    """The layers, and both ends."""
+    assert asked("token_film", "tokenLists", [{"model": "llama-3.1-8b"}]) == [3]
+
+
 def test_a_moment_of_the_film_is_the_op_that_runs_then() -> None:
     [frames] = asked("token_film", "tokenFrames", [{"model": "gemma-2-2b"}])
     assert len(frames) > 400
